@@ -1,0 +1,21 @@
+"""driftwise: time-varying Bayesian optimisation."""
+
+from driftwise.kernels import RBF, Linear, Matern, Product, Scaled, Sum
+from driftwise.policies import policy
+from driftwise.posterior import Posterior
+from driftwise.spaces import Candidates, Choice, Float, Int
+
+__all__ = [
+    "RBF",
+    "Candidates",
+    "Choice",
+    "Float",
+    "Int",
+    "Linear",
+    "Matern",
+    "Posterior",
+    "Product",
+    "Scaled",
+    "Sum",
+    "policy",
+]

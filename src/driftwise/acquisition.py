@@ -1,0 +1,91 @@
+"""Upper confidence bounds, and the model they are taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, Self
+
+from driftwise import checks
+from driftwise.grid import Grid, GridPosterior
+from driftwise.kernels import Kernel, Matern
+from driftwise.posterior import Posterior
+from driftwise.records import Array, Ask, Observation, Point
+from driftwise.spaces import Space
+
+
+class Belief(Protocol):
+    """What `Posterior` and `GridPosterior` have in common, and all that policies and widths use."""
+
+    def __len__(self) -> int: ...
+    def observe(self, seen: Observation, *, keep: int | None = None) -> Self: ...
+    def imagine(self, points: Sequence[Point]) -> Self: ...
+    def predict(self, X: Array) -> tuple[Array, Array]: ...
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]: ...
+    def weights(self, X: Array) -> Array: ...
+    @property
+    def information_gain(self) -> float: ...
+    @property
+    def noise(self) -> float: ...
+    @property
+    def units(self) -> tuple[float, float]: ...
+    @property
+    def observed(self) -> Array: ...
+    @property
+    def jitter(self) -> float: ...
+
+
+class Width(Protocol):
+    """β_t: what multiplies the standard deviation when `belief` is asked for step `number`."""
+
+    def __call__(self, belief: Belief, number: int) -> float: ...
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is assumed of the world: a space, a kernel on it (in its unit cube) and a noise variance λ."""
+
+    space: Space
+    kernel: Kernel = Matern(2.5, 0.2)
+    noise: float = 0.01
+    standardise: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+
+    def prior(self) -> Belief:
+        """Nothing observed yet."""
+        if self._grid is not None:
+            return GridPosterior.prior(self._grid)
+        return Posterior(self.kernel, self.noise, self.standardise)
+
+    @cached_property
+    def _grid(self) -> Grid | None:
+        points = self.space.points
+        return None if points is None else Grid(points, self.kernel, self.noise, self.standardise)
+
+
+@dataclass(frozen=True, eq=False)
+class Ucb:
+    """μ(x) + β σ(x)."""
+
+    belief: Belief
+    beta: float
+
+    def __call__(self, X: Array) -> Array:
+        mean, std = self.belief.predict(X)
+        return mean + self.beta * std
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        mean, std, dmean, dstd = self.belief.predict_gradient(X)
+        return mean + self.beta * std, dmean + self.beta * dstd
+
+    def anchors(self) -> Array:
+        return self.belief.observed
+
+
+def optimistic(model: Model, belief: Belief, width: Width, ask: Ask) -> Array:
+    """x_t = argmax μ_{t−1}(x) + β_t σ_{t−1}(x), as if the pending points had been answered at the mean."""
+    beta = width(belief, ask.number)
+    return model.space.argmax(Ucb(belief.imagine(ask.pending), beta), ask)

@@ -1,0 +1,227 @@
+"""Kernels: each is its formula. k maps (n, d) and (m, d) to (n, m); `gradient` is ∂k(x, y)/∂x, (n, m, d).
+
+Distances are taken pair by pair and never by ‖x‖² + ‖y‖² − 2xᵀy, which cancels for close points: so an entry has the
+same bits in whatever matrix it is computed, which is what makes a replay exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.records import Array
+
+Lengthscale = float | tuple[float, ...]
+
+
+class Kernel(Protocol):
+    """A positive definite function; frozen, so that it can be compared, hashed and written down."""
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        """k(x, y) for the rows of X and Y: (n, m)."""
+        ...
+
+    def diagonal(self, X: Array) -> Array:
+        """k(x, x) for the rows of X: (n,)."""
+        ...
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        """∂k(x, y)/∂x for the rows of X and Y: (n, m, d)."""
+        ...
+
+
+@dataclass(frozen=True)
+class RBF:
+    """k(x, y) = exp(−r²/2), r = ‖(x − y)/ℓ‖: the squared exponential (SE).
+
+    >>> float(RBF(0.2)(np.array([[0.0]]), np.array([[0.2]]))[0, 0]) == math.exp(-0.5)
+    True
+    """
+
+    lengthscale: Lengthscale = 0.2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return np.exp(-0.5 * _squared_distance(X, Y, self.lengthscale))
+
+    def diagonal(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return -self(X, Y)[:, :, None] * _scaled_difference(X, Y, self.lengthscale)
+
+
+@dataclass(frozen=True)
+class Matern:
+    """Matérn with ν = ½, 3/2 or 5/2; with a = √(2ν)·r and r = ‖(x − y)/ℓ‖:
+
+    k = e^−a (½),   (1 + a) e^−a (3/2),   (1 + a + a²/3) e^−a (5/2)
+    """
+
+    nu: float = 2.5
+    lengthscale: Lengthscale = 0.2
+
+    def __post_init__(self) -> None:
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise InvalidInput(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}; for a smoother kernel use RBF")
+        object.__setattr__(self, "nu", float(self.nu))
+        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        a = self._a(X, Y)
+        if self.nu == 0.5:
+            return np.exp(-a)
+        if self.nu == 1.5:
+            return (1 + a) * np.exp(-a)
+        return (1 + a + a * a / 3) * np.exp(-a)
+
+    def diagonal(self, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        """k′(r)/r · (x − y)/ℓ²; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
+        a = self._a(X, Y)
+        if self.nu == 0.5:
+            factor = np.where(a > 0, np.exp(-a) / np.where(a > 0, a, 1), 0)
+        elif self.nu == 1.5:
+            factor = 3 * np.exp(-a)
+        else:
+            factor = 5 / 3 * (1 + a) * np.exp(-a)
+        return -factor[:, :, None] * _scaled_difference(X, Y, self.lengthscale)
+
+    def _a(self, X: Array, Y: Array) -> Array:
+        a: Array = np.sqrt(2 * self.nu * _squared_distance(X, Y, self.lengthscale))
+        return a
+
+
+@dataclass(frozen=True)
+class Linear:
+    """k(x, y) = xᵀy: the linear bandit."""
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        # einsum, not BLAS: an entry's bits must not depend on the matrix around it
+        return np.einsum("id,jd->ij", X, Y, optimize=False)
+
+    def diagonal(self, X: Array) -> Array:
+        return np.einsum("id,id->i", X, X, optimize=False)
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return np.broadcast_to(Y, (len(X), *Y.shape)).copy()
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """v · k(x, y)."""
+
+    kernel: Kernel
+    variance: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", checks.positive("variance", self.variance))
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.variance * self.kernel(X, Y)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.variance * self.kernel.diagonal(X)
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return self.variance * self.kernel.gradient(X, Y)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """k₁(x, y) + k₂(x, y)."""
+
+    first: Kernel
+    second: Kernel
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.first(X, Y) + self.second(X, Y)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.first.diagonal(X) + self.second.diagonal(X)
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return self.first.gradient(X, Y) + self.second.gradient(X, Y)
+
+
+@dataclass(frozen=True)
+class Product:
+    """k₁(x, y) · k₂(x, y)."""
+
+    first: Kernel
+    second: Kernel
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.first(X, Y) * self.second(X, Y)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.first.diagonal(X) * self.second.diagonal(X)
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        first, second = self.first(X, Y)[:, :, None], self.second(X, Y)[:, :, None]
+        return self.first.gradient(X, Y) * second + first * self.second.gradient(X, Y)
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """k(i, j) = C[i, j]: a covariance known only at finitely many candidates, whose one coordinate is their index."""
+
+    covariance: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        C = np.asarray(self.covariance, dtype=float)
+        if C.ndim != 2 or C.shape[0] != C.shape[1] or not np.isfinite(C).all() or not np.allclose(C, C.T):
+            raise InvalidInput("covariance must be a finite symmetric matrix")
+        object.__setattr__(self, "covariance", tuple(map(tuple, C.tolist())))
+        object.__setattr__(self, "_matrix", C)
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        matrix: Array = self._matrix  # type: ignore[attr-defined]
+        return matrix[np.ix_(X[:, 0].astype(int), Y[:, 0].astype(int))]
+
+    def diagonal(self, X: Array) -> Array:
+        index = X[:, 0].astype(int)
+        matrix: Array = self._matrix  # type: ignore[attr-defined]
+        return matrix[index, index]
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        raise InvalidInput("an empirical kernel has no gradient; use it on Candidates")
+
+
+def check_bounded(kernel: Kernel, X: Array) -> None:
+    """k(x, x) ≤ 1 on the rows of X, as every bound of the paper assumes."""
+    largest = float(kernel.diagonal(X).max())
+    if largest > 1 + 1e-9:
+        raise InvalidInput(
+            f"the paper's widths and bounds assume k(x, x) ≤ 1, got {largest:.4g}; "
+            f"scale the rewards or the kernel: Scaled(kernel, {1 / largest:.4g})"
+        )
+
+
+def _lengthscale(value: Any) -> Lengthscale:
+    if np.ndim(value) == 0:
+        return checks.positive("lengthscale", value)
+    return tuple(checks.positive("lengthscale", v) for v in value)
+
+
+def _squared_distance(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
+    scale = np.asarray(lengthscale)
+    if scale.ndim and len(scale) != X.shape[1]:
+        raise InvalidInput(f"{len(scale)} lengthscales given for {X.shape[1]} dimensions; give one, or one for each")
+    return cdist(X / scale, Y / scale, "sqeuclidean")
+
+
+def _scaled_difference(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
+    """(x − y)/ℓ²: (n, m, d)."""
+    difference: Array = X[:, None, :] - Y[None, :, :]
+    return difference / np.square(np.asarray(lengthscale))

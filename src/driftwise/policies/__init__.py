@@ -1,0 +1,40 @@
+"""The policies, one a file, and the explicit registry of their names."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.policies.base import AnyPolicy, Policy, replay
+from driftwise.policies.gp_ucb import GpUcb
+from driftwise.policies.random import Random
+from driftwise.policies.restart import Restart
+from driftwise.policies.window import Window
+
+REGISTRY: dict[str, Any] = {cls.name: cls for cls in (GpUcb, Restart, Window, Random)}
+
+__all__ = ["REGISTRY", "AnyPolicy", "GpUcb", "Policy", "Random", "Restart", "Window", "options_of", "policy", "replay"]
+
+
+def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
+    """A policy by name, on a dict of parameters or on Candidates.
+
+    >>> from driftwise import Float
+    >>> policy("sw-gp-ucb", {"price": Float(5, 20)}, window=50).window
+    50
+    """
+    if name not in REGISTRY:
+        raise NotFoundError(f"no policy is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
+    known = options_of(name)
+    for option in options:
+        if option not in known:
+            raise InvalidInput(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")
+    made: AnyPolicy = REGISTRY[name].of(space, **options)
+    return made
+
+
+def options_of(name: str) -> dict[str, inspect.Parameter]:
+    """The options that a policy takes by keyword."""
+    parameters = inspect.signature(REGISTRY[name].of).parameters
+    return {key: value for key, value in parameters.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}

@@ -1,0 +1,177 @@
+"""The Gaussian-process posterior over a window of observations: Eqs. (1) and (2) of the paper.
+
+A `Posterior` never changes: `append`, `drop_oldest` and `observe` return the next one. Notation as in docs/notation.md:
+A = K + λI, L Lᵀ = A, W = L⁻¹, so that A⁻¹ = WᵀW.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.kernels import Kernel
+from driftwise.linalg import border, cholesky, extend_inverse_lower, invert_lower
+from driftwise.records import Array, Observation, Point
+
+_NOTHING = np.zeros((0, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """GP(0, k) given n observations with noise variance λ. With `standardise`, of the rewards less their mean, by their sd.
+
+    >>> from driftwise.kernels import RBF
+    >>> posterior = Posterior(RBF(0.2), noise=0.01).append([0.5], 1.0)
+    >>> mean, std = posterior.predict(np.array([[0.5], [3.0]]))
+    >>> mean.round(4).tolist(), std.round(4).tolist()
+    ([0.9901, 0.0], [0.0995, 1.0])
+    """
+
+    kernel: Kernel
+    noise: float
+    standardise: bool = False
+    X: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, d), oldest first
+    y: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (n,)
+    K: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, n)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    # --- the fold -----------------------------------------------------------------------------------------------
+
+    def append(self, x: Sequence[float] | Array, y: float) -> Posterior:
+        """One observation more: O(n²)."""
+        grown = self._with(*self._appended(x, y))
+        k = grown.K[-1, :-1]
+        v = self._W @ k
+        s = np.sqrt(max(grown.K[-1, -1] - v @ v, 0.0) + self.noise)
+        grown.__dict__["_root"] = (extend_inverse_lower(self._W, v, s), self.jitter)
+        return grown
+
+    def drop_oldest(self) -> Posterior:
+        """One observation fewer; the factor is made anew when next needed, so no error gathers."""
+        assert len(self), "there is nothing to drop"
+        return self._with(self.X[1:], self.y[1:], self.K[1:, 1:])
+
+    def observe(self, seen: Observation, *, keep: int | None = None) -> Posterior:
+        """The posterior after `seen`, of the last `keep` observations where that is given.
+
+        With `keep` the answer depends on nothing but the observations kept, to the last bit, however one came to them.
+        """
+        if keep is None:
+            return self.append(seen.x, seen.y)
+        X, y, K = self._appended(seen.x, seen.y)
+        return self._with(X[-keep:], y[-keep:], K[-keep:, -keep:])
+
+    def imagine(self, points: Sequence[Point]) -> Posterior:
+        """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
+        if not points:
+            return self
+        imagined = replace(self, y=self.targets, standardise=False)
+        imagined.__dict__["_root"] = self._root
+        for x in points:
+            mean, _ = imagined.predict(np.array([x]))
+            imagined = imagined.append(x, mean[0])
+        return imagined
+
+    # --- what it says -------------------------------------------------------------------------------------------
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """μ(x) = kᵀA⁻¹y and σ(x) = √(k(x,x) − kᵀA⁻¹k) for the rows of X."""
+        prior = self.kernel.diagonal(X)
+        if not len(self):
+            return np.zeros(len(X)), np.sqrt(prior)
+        k = self.kernel(X, self.X)  # (m, n)
+        V = k @ self._W.T
+        return k @ self._alpha, np.sqrt(np.clip(prior - np.einsum("ij,ij->i", V, V), 0.0, prior))
+
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
+        mean, std = self.predict(X)
+        own = self.kernel.gradient(X, X)[np.arange(len(X)), np.arange(len(X))]  # (m, d); ∂k(x,x)/∂x is twice this
+        if not len(self):
+            return mean, std, np.zeros(X.shape), own / np.maximum(std, 1e-12)[:, None]
+        G = self.kernel.gradient(X, self.X)  # (m, n, d)
+        solved = (self.kernel(X, self.X) @ self._W.T) @ self._W  # rows A⁻¹k
+        dmean = np.einsum("mnd,n->md", G, self._alpha)
+        dvar = 2 * (own - np.einsum("mnd,mn->md", G, solved))
+        return mean, std, dmean, dvar / (2 * np.maximum(std, 1e-12))[:, None]
+
+    def weights(self, X: Array) -> Array:
+        """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, n)."""
+        if not len(self):
+            return np.zeros((len(X), 0))
+        return (self.kernel(X, self.X) @ self._W.T) @ self._W
+
+    @property
+    def observed(self) -> Array:
+        """The points observed, oldest first: (n, d)."""
+        return self.X
+
+    @property
+    def information_gain(self) -> float:
+        """½ ln det(I + K/λ), from the factor's diagonal."""
+        return float(-np.log(np.diagonal(self._W)).sum() - 0.5 * len(self) * np.log(self.noise))
+
+    @property
+    def jitter(self) -> float:
+        """What had to be added to A's diagonal, relative to its largest entry, before it had a factor: 0 nearly always."""
+        return self._root[1]
+
+    # --- in the user's units ------------------------------------------------------------------------------------
+
+    @cached_property
+    def units(self) -> tuple[float, float]:
+        """(location, scale) of the standardised rewards: a reward is location + scale · target."""
+        return location_scale(self.y) if self.standardise else (0.0, 1.0)
+
+    @cached_property
+    def targets(self) -> Array:
+        """The rewards as the Gaussian process sees them: (n,)."""
+        location, scale = self.units
+        return (self.y - location) / scale if self.standardise else self.y
+
+    # --- machinery ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _root(self) -> tuple[Array, float]:
+        """W = L⁻¹ and the jitter it took."""
+        if not len(self):
+            return _NOTHING, 0.0
+        L, jitter = cholesky(self.K + self.noise * np.eye(len(self)))
+        return invert_lower(L), jitter
+
+    @property
+    def _W(self) -> Array:
+        return self._root[0]
+
+    @cached_property
+    def _alpha(self) -> Array:
+        """A⁻¹y."""
+        return self._W.T @ (self._W @ self.targets)
+
+    def _appended(self, x: Sequence[float] | Array, y: float) -> tuple[Array, Array, Array]:
+        row = np.asarray(x, dtype=float).reshape(1, -1)
+        X = self.X if len(self) else np.zeros((0, row.shape[1]))
+        k = self.kernel(row, X)[0] if len(self) else np.zeros(0)
+        K = border(self.K, k, float(self.kernel.diagonal(row)[0]))
+        return np.vstack([X, row]), np.append(self.y, y), K
+
+    def _with(self, X: Array, y: Array, K: Array) -> Posterior:
+        return replace(self, X=X, y=y, K=K)
+
+
+def location_scale(y: Array) -> tuple[float, float]:
+    """Mean and standard deviation; scale 1 where there is no spread to measure."""
+    if not len(y):
+        return 0.0, 1.0
+    location, scale = float(y.mean()), float(y.std())
+    # rewards that differ by rounding alone have no spread
+    return location, scale if scale > 1e-12 * max(1.0, abs(location)) else 1.0

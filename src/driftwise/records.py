@@ -1,0 +1,81 @@
+"""The records that cross borders: what is asked, seen, suggested and measured. Numbers count from 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Point = tuple[float, ...]  # a row of X: unit-cube coordinates on a box, the candidate's own on Candidates
+Params = Mapping[str, Any]  # the same point in the user's units
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One entry of the log: at step `number` (user's time `at`) the reward at `x` was `y`."""
+
+    number: int
+    at: float
+    x: Point
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a policy is asked: where to go at step `number`, while `pending` points have no reward yet."""
+
+    number: int
+    at: float
+    pending: tuple[Point, ...] = ()
+    context: Any = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A study's answer to ask: try `params` now, then tell the reward under this `id`."""
+
+    id: str
+    number: int
+    params: Params
+    at: float
+    key: str
+    x: Point = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A study's answer to tell: the reward is stored. `new` is False where it had been told before;
+    `in_window` is False where the policy has moved on too far to use it."""
+
+    number: int
+    new: bool
+    in_window: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The best setting now, by the posterior mean, in the user's units."""
+
+    params: Params
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a simulation: what was seen, what it was truly worth, and the best there was."""
+
+    seen: Observation
+    value: float  # f_t(x_t)
+    best: float  # max_x f_t(x)
+    seconds: float = 0.0  # the policy's own time: choose and update
+
+    @property
+    def regret(self) -> float:
+        """r_t = max_x f_t(x) − f_t(x_t)."""
+        return self.best - self.value

@@ -1,0 +1,25 @@
+"""Spaces: what can be tuned, and where the maximum of an acquisition over it is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from driftwise.errors import InvalidInput
+from driftwise.spaces.box import Box
+from driftwise.spaces.candidates import Candidates
+from driftwise.spaces.maximise import Score
+from driftwise.spaces.parameters import Choice, Float, Int, Parameter
+
+Space = Box | Candidates
+
+__all__ = ["Box", "Candidates", "Choice", "Float", "Int", "Parameter", "Score", "Space", "as_space"]
+
+
+def as_space(given: Any) -> Space:
+    """A dict of parameters, or Candidates, or a space already."""
+    if isinstance(given, Box | Candidates):
+        return given
+    if isinstance(given, Mapping):
+        return Box.of(given)
+    raise InvalidInput(f"a space is a dict of Float, Int and Choice by name, or Candidates(points); got {given!r:.80}")

@@ -1,0 +1,132 @@
+"""A space of named parameters, seen by policies as the unit cube."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from driftwise.errors import InvalidInput
+from driftwise.records import Array, Ask, Params, Point
+from driftwise.spaces.maximise import Score, best_of, maximise
+from driftwise.spaces.parameters import Choice, Float, Int, Parameter
+
+ENUMERABLE = 2500  # a space of no more settings than this is searched whole
+
+
+@dataclass(frozen=True)
+class Box:
+    """Parameters by name.
+
+    >>> box = Box.of({"price": Float(5, 20), "size": Int(1, 3)})
+    >>> box.to_unit({"price": 12.5, "size": 3})
+    (0.5, 1.0)
+    >>> box.from_unit((0.5, 1.0))
+    {'price': 12.5, 'size': 3}
+    """
+
+    parameters: tuple[tuple[str, Parameter], ...]
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Parameter]) -> Box:
+        return cls(tuple(parameters.items()))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", tuple((name, p) for name, p in self.parameters))
+        if not self.parameters:
+            raise InvalidInput('a space needs at least one parameter, as {"price": Float(5, 20)}')
+        for name, parameter in self.parameters:
+            if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
+                raise InvalidInput(f"a parameter's name must be 1 to 200 printable characters, got {name!r:.80}")
+            if not isinstance(parameter, Float | Int | Choice):
+                raise InvalidInput(f"parameter {name!r} must be a Float, Int or Choice, got {parameter!r}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.parameters)
+
+    @cached_property
+    def slices(self) -> tuple[slice, ...]:
+        """Which coordinates each parameter takes."""
+        ends = list(itertools.accumulate((p.size for _, p in self.parameters), initial=0))
+        return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
+
+    @property
+    def dim(self) -> int:
+        """The number of coordinates."""
+        return self.slices[-1].stop  # type: ignore[no-any-return]
+
+    @cached_property
+    def continuous(self) -> Array:
+        """Which coordinates may take any value in [0, 1]: (d,) of bool."""
+        return np.concatenate([np.full(p.size, p.continuous) for _, p in self.parameters])
+
+    @cached_property
+    def points(self) -> Array | None:
+        """Every setting there is, where they are few: (n, d)."""
+        levels = [p.levels for _, p in self.parameters]
+        if any(n is None for n in levels) or float(np.prod([float(n) for n in levels if n])) > ENUMERABLE:
+            return None
+        settings = itertools.product(*(_all_values(p) for _, p in self.parameters))
+        return np.array([self.to_unit(dict(zip(self.names, s, strict=True))) for s in settings])
+
+    def to_unit(self, params: Params) -> Point:
+        """The user's setting as a point of the unit cube; refused where it is not in the space."""
+        if not isinstance(params, Mapping):
+            raise InvalidInput(f"params must be a dict of {', '.join(self.names)}, got {params!r:.80}")
+        unknown = [str(name) for name in params if name not in self.names]
+        if unknown:
+            raise InvalidInput(f"unknown parameter {unknown[0]!r:.80}; the space has {', '.join(self.names)}")
+        unit: list[float] = []
+        for name, parameter in self.parameters:
+            if name not in params:
+                raise InvalidInput(f"parameter {name!r} is missing")
+            try:
+                unit.extend(parameter.encode(params[name]))
+            except InvalidInput as error:
+                raise InvalidInput(f"parameter {name!r}: {error}") from None
+        return tuple(unit)
+
+    def from_unit(self, x: Point) -> dict[str, Any]:
+        """A point of the unit cube as the user's setting."""
+        return {name: p.decode(tuple(x[s])) for (name, p), s in zip(self.parameters, self.slices, strict=True)}
+
+    def snap(self, X: Array) -> Array:
+        """The nearest points that are settings: whole numbers whole, one choice chosen."""
+        parts = [p.snap(X[:, s]) for (_, p), s in zip(self.parameters, self.slices, strict=True)]
+        return np.hstack(parts)
+
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        """n settings at random: (n, d)."""
+        return self.snap(rng.random((n, self.dim)))
+
+    def neighbours(self, x: Array) -> Array:
+        """x with one discrete parameter moved: a whole number by one step, a choice to each other value. (m, d)"""
+        moved = []
+        for (_, parameter), s in zip(self.parameters, self.slices, strict=True):
+            if parameter.continuous:
+                continue
+            value = parameter.decode(tuple(x[s]))
+            others = parameter.values if isinstance(parameter, Choice) else (value - 1, value + 1)
+            for other in others:
+                if isinstance(parameter, Int) and not parameter.low <= other <= parameter.high:
+                    continue
+                y = x.copy()
+                y[s] = parameter.encode(other)
+                moved.append(y)
+        return np.array(moved).reshape(-1, self.dim)
+
+    def argmax(self, score: Score, ask: Ask) -> Array:
+        """Where `score` is largest: exactly where the settings are few, else by scan and polish."""
+        return best_of(score, self.points) if self.points is not None else maximise(score, self, ask)
+
+
+def _all_values(parameter: Parameter) -> tuple[Any, ...]:
+    if isinstance(parameter, Choice):
+        return parameter.values
+    assert isinstance(parameter, Int)
+    return tuple(range(parameter.low, parameter.high + 1))

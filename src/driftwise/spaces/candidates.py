@@ -1,0 +1,88 @@
+"""A finite set of candidates, whose coordinates are used as given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.records import Array, Ask, Params, Point
+from driftwise.spaces.maximise import Score, best_of
+
+
+@dataclass(frozen=True, init=False)
+class Candidates:
+    """Finitely many points, (n, d), with names for their coordinates: x0, x1, … by default.
+
+    >>> Candidates([[0.0, 0.0], [0.5, 1.0]]).from_unit((0.5, 1.0))
+    {'x0': 0.5, 'x1': 1.0}
+    """
+
+    coordinates: tuple[Point, ...] = field(repr=False)
+    names: tuple[str, ...]
+
+    def __init__(
+        self,
+        points: Sequence[Sequence[float]] | Array | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        coordinates: Sequence[Sequence[float]] | None = None,
+    ) -> None:
+        given = points if points is not None else coordinates
+        try:
+            array = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidInput("candidates must be rows of numbers, all of one length") from None
+        if array.ndim == 1:
+            array = array[:, None]
+        if array.ndim != 2 or not array.size:
+            raise InvalidInput(f"candidates must be a table of n ≥ 1 rows and d ≥ 1 columns, got shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise InvalidInput("candidates must be finite")
+        labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(array.shape[1]))
+        if len(labels) != array.shape[1] or len(set(labels)) < len(labels):
+            raise InvalidInput(f"names must be {array.shape[1]} different ones, one a column, got {labels!r}")
+        object.__setattr__(self, "coordinates", tuple(map(tuple, array.tolist())))
+        object.__setattr__(self, "names", labels)
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @cached_property
+    def points(self) -> Array:
+        """(n, d)."""
+        array = np.array(self.coordinates)
+        array.flags.writeable = False
+        return array
+
+    @property
+    def dim(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def _known(self) -> frozenset[Point]:
+        return frozenset(self.coordinates)
+
+    def to_unit(self, params: Params) -> Point:
+        """The candidate with these coordinates; refused where there is none."""
+        if not isinstance(params, Mapping) or set(params) != set(self.names):
+            raise InvalidInput(f"params must be a dict of {', '.join(self.names)}, got {params!r:.80}")
+        point = tuple(checks.real(f"parameter {name!r}", params[name]) for name in self.names)
+        if point not in self._known:
+            raise InvalidInput(f"{dict(zip(self.names, point, strict=True))} is none of the {len(self)} candidates")
+        return point
+
+    def from_unit(self, x: Point) -> dict[str, float]:
+        return dict(zip(self.names, map(float, x), strict=True))
+
+    def sample(self, rng: np.random.Generator, n: int) -> Array:
+        """n candidates at random: (n, d)."""
+        return self.points[rng.integers(len(self), size=n)]
+
+    def argmax(self, score: Score, ask: Ask) -> Array:
+        """The candidate where `score` is largest, the first of equals."""
+        return best_of(score, self.points)
