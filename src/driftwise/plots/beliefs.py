@@ -1,0 +1,178 @@
+"""What a policy believes: over time against the truth, and now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftwise.errors import InvalidInput
+from driftwise.plots.style import LIGHT, Theme, blank, dress, legend
+from driftwise.records import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# low to high, ever brighter: the order is kept for the colour-blind and in grey
+SCALE = ("#0d1b33", "#123a5c", "#18607a", "#2a8a8c", "#66b394", "#b5d8a3", "#f2f0c4")
+ASKED = "#ff4d5e"
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One strip of `belief_over_time`: values over time × candidates, where a policy asked, and what it forgot when."""
+
+    title: str
+    values: Array  # (T, n)
+    asked: Array | None = None  # (T,): coordinates
+    restarts: Sequence[int] = ()  # the steps at which it forgot everything
+    window: int | None = None  # how many of the last steps it remembers
+
+
+def belief_over_time(
+    panels: Sequence[Panel],
+    *,
+    candidates: Array,  # (n,), ascending
+    best: Array,  # (T,): where the optimum was
+    label: str = "x",
+    theme: Theme = LIGHT,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Strips under one another on one time axis and one colour scale: the truth, then what each policy believed.
+
+    >>> truth = np.zeros((4, 3))
+    >>> x = np.array([0.0, 0.5, 1.0])
+    >>> strips = [Panel("the truth", truth), Panel("sw", truth, asked=x[[0, 1, 2, 1]], window=2)]
+    >>> figure = belief_over_time(strips, candidates=x, best=x[[0, 0, 0, 0]])
+    >>> [axes.get_title(loc="left") for axes in figure.axes[:2]]
+    ['the truth', 'sw']
+    """
+    if not panels:
+        raise InvalidInput("belief_over_time needs at least one panel, got none")
+    figure = blank(*(size or (6.4, 0.5 + 1.35 * len(panels))), theme)
+    strips = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    draw_strips(list(strips), panels, candidates=candidates, best=best, label=label, theme=theme)
+    return figure
+
+
+def draw_strips(
+    strips: Sequence[Axes],
+    panels: Sequence[Panel],
+    *,
+    candidates: Array,
+    best: Array,
+    label: str,
+    theme: Theme,
+) -> None:
+    """The strips on axes that are already there."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("driftwise", SCALE)
+    low, high = np.percentile(panels[0].values, [0.5, 99.5])
+    T = len(best)
+    for axes, panel in zip(strips, panels, strict=True):
+        dress(axes, theme, title=panel.title, y=label)
+        half = (candidates[1] - candidates[0]) / 2 if len(candidates) > 1 else 0.5
+        axes.imshow(
+            panel.values.T, origin="lower", aspect="auto", cmap=colours, vmin=low, vmax=high, interpolation="nearest",
+            extent=(0.5, T + 0.5, float(candidates[0] - half), float(candidates[-1] + half)),
+        )  # fmt: skip
+        _optimum(axes, best)
+        if panel.asked is not None:
+            t = np.arange(1, T + 1)
+            axes.scatter(t, panel.asked, s=7, color=ASKED, edgecolors="#00000066", linewidths=0.3, zorder=3)
+        _memory(axes, panel, T, theme)
+        _note(axes, panel, T, theme)
+        axes.spines["bottom"].set_visible(False)
+    strips[-1].set_xlabel("step t", fontsize=9, color=theme.muted)
+
+
+def _optimum(axes: Axes, best: Array) -> None:
+    """A line where the optimum was, broken where it jumps."""
+    t = np.arange(1, len(best) + 1, dtype=float)
+    jumps = np.flatnonzero(np.abs(np.diff(best)) > 0.15 * np.ptp(best)) + 1 if np.ptp(best) > 0 else []
+    t, y = np.insert(t, jumps, np.nan), np.insert(np.array(best, dtype=float), jumps, np.nan)
+    # dark in a light casing: seen on every colour of the scale
+    axes.plot(t, y, color="#ffffff", linewidth=3.2, zorder=2)
+    axes.plot(t, y, color=SCALE[0], linewidth=1.6, zorder=2)
+
+
+def _memory(axes: Axes, panel: Panel, T: int, theme: Theme) -> None:
+    """Restarts as dashed lines, a window as the bar above what is still remembered at the end."""
+    top = axes.get_ylim()[1]
+    for t in panel.restarts:
+        axes.axvline(t - 0.5, color="#ffffff", linewidth=0.9, alpha=0.8, linestyle=(0, (3, 2)), zorder=2.5)
+    if panel.window is not None:
+        ends = [max(T - panel.window, 0) + 0.5, T + 0.5]
+        axes.plot(ends, [top, top], color=theme.ink, linewidth=4, solid_capstyle="butt", clip_on=False, zorder=4)
+
+
+def _note(axes: Axes, panel: Panel, T: int, theme: Theme) -> None:
+    """What the marks mean, at the right above the strip."""
+    if panel.window is not None:
+        note = f"bar: the last {panel.window}, which it remembers at the end"
+    elif panel.restarts:
+        note = "dashed: it forgets everything"
+    elif panel.asked is not None:
+        note = "colour: its belief · red: where it asked"
+    else:
+        note = "line: where the optimum was"
+    axes.annotate(
+        note, (1.0, 1.0), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points", ha="right", va="bottom",
+        fontsize=8.5, color=theme.muted, annotation_clip=False,
+    )  # fmt: skip
+
+
+def belief_now(
+    x: Array,
+    mean: Array,
+    std: Array,
+    *,
+    observed: tuple[Array, Array] | None = None,
+    truth: Array | None = None,
+    recommended: float | None = None,
+    width: float = 2.0,
+    title: str = "",
+    label: str = "x",
+    log: bool = False,
+    theme: Theme = LIGHT,
+    size: tuple[float, float] = (6.4, 3.6),
+) -> Figure:
+    """One coordinate now: mean ± `width` std, the observations in use (newest darkest), and the best setting.
+
+    >>> x = np.linspace(0, 1, 5)
+    >>> figure = belief_now(x, x, 0 * x + 0.1, observed=(x[:2], x[:2]), truth=x)
+    >>> sorted(text.get_text() for text in figure.axes[0].get_legend().get_texts())
+    ['belief', 'observed, newest darkest', 'truth', '± 2 std']
+    """
+    figure = blank(*size, theme)
+    axes = figure.add_subplot()
+    dress(axes, theme, title=title, x=label, y="reward")
+    axes.grid(axis="y", color=theme.rule, linewidth=0.8)
+    axes.fill_between(
+        x,
+        mean - width * std,
+        mean + width * std,
+        color=theme.colour(1),
+        alpha=0.18,
+        linewidth=0,
+        label=f"± {width:g} std",
+    )
+    axes.plot(x, mean, color=theme.colour(1), linewidth=2, label="belief")
+    if truth is not None:
+        axes.plot(x, truth, color=theme.ink, linewidth=1.3, linestyle=(0, (4, 3)), label="truth")
+    if observed is not None and len(observed[0]):
+        age = np.linspace(0.2, 0.95, len(observed[0]))
+        axes.scatter(
+            *observed, s=22, color=theme.ink, alpha=age, linewidths=0, zorder=3, label="observed, newest darkest"
+        )
+    if recommended is not None:
+        axes.axvline(recommended, color=theme.colour(0), linewidth=1.4, zorder=1, label="best now")
+    if log:
+        axes.set_xscale("log")
+    axes.set_xlim(float(x[0]), float(x[-1]))
+    legend(axes, theme, loc="best")
+    return figure
