@@ -6,7 +6,6 @@ same bits in whatever matrix it is computed, which is what makes a replay exact.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,8 +39,8 @@ class Kernel(Protocol):
 class RBF:
     """k(x, y) = exp(−r²/2), r = ‖(x − y)/ℓ‖: the squared exponential (SE).
 
-    >>> float(RBF(0.2)(np.array([[0.0]]), np.array([[0.2]]))[0, 0]) == math.exp(-0.5)
-    True
+    >>> RBF(0.2)(np.array([[0.0]]), np.array([[0.2]])).round(4)
+    array([[0.6065]])
     """
 
     lengthscale: Lengthscale = 0.2
@@ -98,7 +97,8 @@ class Matern:
         return -factor[:, :, None] * _scaled_difference(X, Y, self.lengthscale)
 
     def _a(self, X: Array, Y: Array) -> Array:
-        a: Array = np.sqrt(2 * self.nu * _squared_distance(X, Y, self.lengthscale))
+        """√(2ν)·r, cut where e^−a is 0 anyway: a·e^−a would be ∞·0 for points immensely far apart."""
+        a: Array = np.sqrt(np.minimum(2 * self.nu * _squared_distance(X, Y, self.lengthscale), 1e6))
         return a
 
 
@@ -107,11 +107,18 @@ class Linear:
     """k(x, y) = xᵀy: the linear bandit."""
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        # einsum, not BLAS: an entry's bits must not depend on the matrix around it
-        return np.einsum("id,jd->ij", X, Y, optimize=False)
+        # coordinate by coordinate: BLAS and einsum sum in an order that depends on the shapes, and so do the bits
+        _check_same_dimension(X, Y)
+        k = np.zeros((len(X), len(Y)))
+        for j in range(X.shape[1]):
+            k += X[:, j : j + 1] * Y[:, j]
+        return k
 
     def diagonal(self, X: Array) -> Array:
-        return np.einsum("id,id->i", X, X, optimize=False)
+        k = np.zeros(len(X))
+        for j in range(X.shape[1]):
+            k += X[:, j] * X[:, j]
+        return k
 
     def gradient(self, X: Array, Y: Array) -> Array:
         return np.broadcast_to(Y, (len(X), *Y.shape)).copy()
@@ -181,7 +188,8 @@ class Empirical:
     def __post_init__(self) -> None:
         C = np.asarray(self.covariance, dtype=float)
         if C.ndim != 2 or C.shape[0] != C.shape[1] or not np.isfinite(C).all() or not np.allclose(C, C.T):
-            raise InvalidInput("covariance must be a finite symmetric matrix")
+            raise InvalidInput(f"covariance must be a finite symmetric matrix, got one of shape {C.shape}")
+        _check_positive_semidefinite(C)
         object.__setattr__(self, "covariance", tuple(map(tuple, C.tolist())))
         object.__setattr__(self, "_matrix", C)
 
@@ -209,12 +217,35 @@ def check_bounded(kernel: Kernel, X: Array) -> None:
 
 
 def _lengthscale(value: Any) -> Lengthscale:
-    if np.ndim(value) == 0:
-        return checks.positive("lengthscale", value)
-    return tuple(checks.positive("lengthscale", v) for v in value)
+    if np.ndim(value) > 1 or np.size(value) == 0:
+        raise InvalidInput(f"lengthscale must be a number, or one for each dimension, got {value!r}")
+    scales = tuple(_one_lengthscale(v) for v in (value if np.ndim(value) else [value]))
+    return scales if np.ndim(value) else scales[0]
+
+
+def _one_lengthscale(value: Any) -> float:
+    scale = checks.positive("lengthscale", value)
+    if not 1e-100 <= scale <= 1e100:  # its square must be a number too
+        raise InvalidInput(f"lengthscale must be from 1e-100 to 1e100, got {value!r}")
+    return scale
+
+
+def _check_same_dimension(X: Array, Y: Array) -> None:
+    if X.shape[1] != Y.shape[1]:
+        raise InvalidInput(f"points must have the same number of coordinates, got {X.shape[1]} and {Y.shape[1]}")
+
+
+def _check_positive_semidefinite(C: Array) -> None:
+    """By a factorisation, which is cheaper than eigenvalues; the lift admits matrices of less than full rank."""
+    lift = 1e-8 * max(float(np.abs(C).max(initial=0.0)), 1e-300) * len(C)
+    try:
+        np.linalg.cholesky(C + lift * np.eye(len(C)))
+    except np.linalg.LinAlgError:
+        raise InvalidInput("covariance must have no negative eigenvalue; use an empirical covariance") from None
 
 
 def _squared_distance(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
+    _check_same_dimension(X, Y)
     scale = np.asarray(lengthscale)
     if scale.ndim and len(scale) != X.shape[1]:
         raise InvalidInput(f"{len(scale)} lengthscales given for {X.shape[1]} dimensions; give one, or one for each")

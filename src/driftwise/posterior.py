@@ -13,16 +13,18 @@ from functools import cached_property
 import numpy as np
 
 from driftwise import checks
+from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel
 from driftwise.linalg import border, cholesky, extend_inverse_lower, invert_lower
 from driftwise.records import Array, Observation, Point
 
 _NOTHING = np.zeros((0, 0))
+SINGULAR = 1e-13  # a pivot below this part of its diagonal entry is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """GP(0, k) given n observations with noise variance λ. With `standardise`, of the rewards less their mean, by their sd.
+    """GP(0, k) given n observations with noise variance λ; with `standardise`, of rewards less their mean, by their sd.
 
     >>> from driftwise.kernels import RBF
     >>> posterior = Posterior(RBF(0.2), noise=0.01).append([0.5], 1.0)
@@ -37,6 +39,7 @@ class Posterior:
     X: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, d), oldest first
     y: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (n,)
     K: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, n)
+    fixed_units: tuple[float, float] | None = field(default=None, repr=False)  # what `units` says, whatever y is
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
@@ -51,8 +54,10 @@ class Posterior:
         grown = self._with(*self._appended(x, y))
         k = grown.K[-1, :-1]
         v = self._W @ k
-        s = np.sqrt(max(grown.K[-1, -1] - v @ v, 0.0) + self.noise)
-        grown.__dict__["_root"] = (extend_inverse_lower(self._W, v, s), self.jitter)
+        kxx = grown.K[-1, -1]
+        s2 = max(kxx - v @ v, 0.0) + self.noise
+        if s2 > SINGULAR * (kxx + self.noise):  # else let the ladder of jitters have it, when the factor is needed
+            grown.__dict__["_root"] = (extend_inverse_lower(self._W, v, np.sqrt(s2)), self.jitter)
         return grown
 
     def drop_oldest(self) -> Posterior:
@@ -67,6 +72,7 @@ class Posterior:
         """
         if keep is None:
             return self.append(seen.x, seen.y)
+        assert keep >= 1, "a window keeps something"
         X, y, K = self._appended(seen.x, seen.y)
         return self._with(X[-keep:], y[-keep:], K[-keep:, -keep:])
 
@@ -74,11 +80,12 @@ class Posterior:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
         if not points:
             return self
-        imagined = replace(self, y=self.targets, standardise=False)
+        location, scale = self.units
+        imagined = replace(self, fixed_units=self.units)
         imagined.__dict__["_root"] = self._root
         for x in points:
             mean, _ = imagined.predict(np.array([x]))
-            imagined = imagined.append(x, mean[0])
+            imagined = imagined.append(x, location + scale * mean[0])
         return imagined
 
     # --- what it says -------------------------------------------------------------------------------------------
@@ -118,11 +125,12 @@ class Posterior:
     @property
     def information_gain(self) -> float:
         """½ ln det(I + K/λ), from the factor's diagonal."""
-        return float(-np.log(np.diagonal(self._W)).sum() - 0.5 * len(self) * np.log(self.noise))
+        gain = -np.log(np.diagonal(self._W)).sum() - 0.5 * len(self) * np.log(self.noise)
+        return max(float(gain), 0.0)  # rounding can leave −1e−17
 
     @property
     def jitter(self) -> float:
-        """What had to be added to A's diagonal, relative to its largest entry, before it had a factor: 0 nearly always."""
+        """What A's diagonal needed on top, relative to its largest entry, to have a factor: 0 nearly always."""
         return self._root[1]
 
     # --- in the user's units ------------------------------------------------------------------------------------
@@ -130,6 +138,8 @@ class Posterior:
     @cached_property
     def units(self) -> tuple[float, float]:
         """(location, scale) of the standardised rewards: a reward is location + scale · target."""
+        if self.fixed_units is not None:
+            return self.fixed_units
         return location_scale(self.y) if self.standardise else (0.0, 1.0)
 
     @cached_property
@@ -158,7 +168,9 @@ class Posterior:
         return self._W.T @ (self._W @ self.targets)
 
     def _appended(self, x: Sequence[float] | Array, y: float) -> tuple[Array, Array, Array]:
-        row = np.asarray(x, dtype=float).reshape(1, -1)
+        row, y = np.asarray(x, dtype=float).reshape(1, -1), checks.real("y", y)
+        if not np.isfinite(row).all():
+            raise InvalidInput(f"x must be finite, got {checks.shown(row[0].tolist())}")
         X = self.X if len(self) else np.zeros((0, row.shape[1]))
         k = self.kernel(row, X)[0] if len(self) else np.zeros(0)
         K = border(self.K, k, float(self.kernel.diagonal(row)[0]))
@@ -174,4 +186,4 @@ def location_scale(y: Array) -> tuple[float, float]:
         return 0.0, 1.0
     location, scale = float(y.mean()), float(y.std())
     # rewards that differ by rounding alone have no spread
-    return location, scale if scale > 1e-12 * max(1.0, abs(location)) else 1.0
+    return location, scale if scale > 1e-12 * float(np.abs(y).max()) else 1.0

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.records import Array, Ask, Params, Point
 from driftwise.spaces.maximise import Score, best_of, maximise
@@ -40,10 +41,11 @@ class Box:
         if not self.parameters:
             raise InvalidInput('a space needs at least one parameter, as {"price": Float(5, 20)}')
         for name, parameter in self.parameters:
-            if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-                raise InvalidInput(f"a parameter's name must be 1 to 200 printable characters, got {name!r:.80}")
+            checks.name("a parameter's name", name)
             if not isinstance(parameter, Float | Int | Choice):
-                raise InvalidInput(f"parameter {name!r} must be a Float, Int or Choice, got {parameter!r}")
+                raise InvalidInput(f"parameter {name!r} must be a Float, Int or Choice, got {checks.shown(parameter)}")
+        if len(set(self.names)) < len(self.parameters):
+            raise InvalidInput(f"parameters must have different names, got {', '.join(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +60,7 @@ class Box:
     @property
     def dim(self) -> int:
         """The number of coordinates."""
-        return self.slices[-1].stop  # type: ignore[no-any-return]
+        return sum(p.size for _, p in self.parameters)
 
     @cached_property
     def continuous(self) -> Array:
@@ -72,15 +74,17 @@ class Box:
         if any(n is None for n in levels) or float(np.prod([float(n) for n in levels if n])) > ENUMERABLE:
             return None
         settings = itertools.product(*(_all_values(p) for _, p in self.parameters))
-        return np.array([self.to_unit(dict(zip(self.names, s, strict=True))) for s in settings])
+        points = np.array([self.to_unit(dict(zip(self.names, s, strict=True))) for s in settings])
+        points.flags.writeable = False
+        return points
 
     def to_unit(self, params: Params) -> Point:
         """The user's setting as a point of the unit cube; refused where it is not in the space."""
         if not isinstance(params, Mapping):
-            raise InvalidInput(f"params must be a dict of {', '.join(self.names)}, got {params!r:.80}")
-        unknown = [str(name) for name in params if name not in self.names]
+            raise InvalidInput(f"params must be a dict of {', '.join(self.names)}, got {checks.shown(params)}")
+        unknown = [name for name in params if name not in self.names]
         if unknown:
-            raise InvalidInput(f"unknown parameter {unknown[0]!r:.80}; the space has {', '.join(self.names)}")
+            raise InvalidInput(f"unknown parameter {checks.shown(unknown[0])}; the space has {', '.join(self.names)}")
         unit: list[float] = []
         for name, parameter in self.parameters:
             if name not in params:
@@ -101,20 +105,17 @@ class Box:
         return np.hstack(parts)
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
-        """n settings at random: (n, d)."""
-        return self.snap(rng.random((n, self.dim)))
+        """n settings at random, each as likely as any other: (n, d)."""
+        U = rng.random((n, self.dim))
+        return np.hstack([p.spread(U[:, s]) for (_, p), s in zip(self.parameters, self.slices, strict=True)])
 
     def neighbours(self, x: Array) -> Array:
         """x with one discrete parameter moved: a whole number by one step, a choice to each other value. (m, d)"""
         moved = []
         for (_, parameter), s in zip(self.parameters, self.slices, strict=True):
-            if parameter.continuous:
+            if isinstance(parameter, Float):
                 continue
-            value = parameter.decode(tuple(x[s]))
-            others = parameter.values if isinstance(parameter, Choice) else (value - 1, value + 1)
-            for other in others:
-                if isinstance(parameter, Int) and not parameter.low <= other <= parameter.high:
-                    continue
+            for other in parameter.neighbours(parameter.decode(tuple(x[s]))):
                 y = x.copy()
                 y[s] = parameter.encode(other)
                 moved.append(y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -33,19 +34,19 @@ class Candidates:
         coordinates: Sequence[Sequence[float]] | None = None,
     ) -> None:
         given = points if points is not None else coordinates
-        try:
-            array = np.array(given, dtype=float)
-        except (TypeError, ValueError):
-            raise InvalidInput("candidates must be rows of numbers, all of one length") from None
+        array = _table(given)
         if array.ndim == 1:
             array = array[:, None]
         if array.ndim != 2 or not array.size:
             raise InvalidInput(f"candidates must be a table of n ≥ 1 rows and d ≥ 1 columns, got shape {array.shape}")
         if not np.isfinite(array).all():
-            raise InvalidInput("candidates must be finite")
+            row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+            raise InvalidInput(f"candidates must be finite, got {array[row].tolist()} in row {row}")
         labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(array.shape[1]))
         if len(labels) != array.shape[1] or len(set(labels)) < len(labels):
             raise InvalidInput(f"names must be {array.shape[1]} different ones, one a column, got {labels!r}")
+        for label in labels:
+            checks.name("a coordinate's name", label)
         object.__setattr__(self, "coordinates", tuple(map(tuple, array.tolist())))
         object.__setattr__(self, "names", labels)
 
@@ -70,7 +71,7 @@ class Candidates:
     def to_unit(self, params: Params) -> Point:
         """The candidate with these coordinates; refused where there is none."""
         if not isinstance(params, Mapping) or set(params) != set(self.names):
-            raise InvalidInput(f"params must be a dict of {', '.join(self.names)}, got {params!r:.80}")
+            raise InvalidInput(f"params must be a dict of {', '.join(self.names)}, got {checks.shown(params)}")
         point = tuple(checks.real(f"parameter {name!r}", params[name]) for name in self.names)
         if point not in self._known:
             raise InvalidInput(f"{dict(zip(self.names, point, strict=True))} is none of the {len(self)} candidates")
@@ -86,3 +87,13 @@ class Candidates:
     def argmax(self, score: Score, ask: Ask) -> Array:
         """The candidate where `score` is largest, the first of equals."""
         return best_of(score, self.points)
+
+
+def _table(given: Any) -> Array:
+    try:
+        array = np.array(given)
+        if array.dtype.kind not in "iuf":
+            raise ValueError
+        return array.astype(float)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput("candidates must be rows of numbers, all of one length") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from driftwise.records import Array
 
 Value = Any
 
+LARGEST = 2**40  # whole numbers up to here survive the way to [0, 1] and back, on a log scale too
+
 
 @dataclass(frozen=True)
 class Float:
     """A real number from `low` to `high`; with `log`, on a logarithmic scale.
 
-    >>> Float(1, 100, log=True).decode((0.5,))
+    >>> round(Float(1, 100, log=True).decode((0.5,)), 9)
     10.0
     """
 
@@ -38,19 +41,22 @@ class Float:
     def encode(self, value: Value) -> tuple[float, ...]:
         number = checks.real("value", value)
         if not self.low <= number <= self.high:
-            raise InvalidInput(f"must be from {self.low:g} to {self.high:g}, got {value!r}")
+            raise InvalidInput(f"must be from {self.low:g} to {self.high:g}, got {checks.shown(value)}")
         low, high = _ends(self.low, self.high, self.log)
         unit = ((math.log(number) if self.log else number) - low) / (high - low)
         return (min(max(unit, 0.0), 1.0),)
 
     def decode(self, unit: tuple[float, ...]) -> float:
         low, high = _ends(self.low, self.high, self.log)
-        # a weighted mean, not low + u (high − low): that overflows for the widest ranges
-        mixed = (1 - unit[0]) * low + unit[0] * high
-        return min(max(math.exp(mixed) if self.log else mixed, self.low), self.high)
+        u = float(unit[0])
+        mixed = (1 - u) * low + u * high  # exact at both ends, as low + u (high − low) is not
+        return min(max(math.exp(min(mixed, high)) if self.log else mixed, self.low), self.high)
 
     def snap(self, U: Array) -> Array:
         return np.clip(U, 0.0, 1.0)
+
+    def spread(self, U: Array) -> Array:
+        return U
 
     @property
     def levels(self) -> None:
@@ -74,31 +80,45 @@ class Int:
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            object.__setattr__(self, name, checks.count(name, getattr(self, name), least=-(2**53)))
-        if self.high > 2**53:
-            raise InvalidInput(f"high must be at most 2⁵³, got {self.high}")
+            number = checks.count(name, getattr(self, name), least=-LARGEST, fix="use Float beyond 2⁴⁰")
+            if number > LARGEST:
+                raise InvalidInput(f"{name} must be at most 2⁴⁰, got {checks.shown(number)}; use Float beyond")
+            object.__setattr__(self, name, number)
         _check_bounds(self.low, self.high, self.log)
 
     def encode(self, value: Value) -> tuple[float, ...]:
         if isinstance(value, float | np.floating) and float(value).is_integer():
             value = int(value)
-        number = checks.count("value", value, least=-(2**53))
-        if not self.low <= number <= self.high:
-            raise InvalidInput(f"must be from {self.low} to {self.high}, got {value!r}")
-        low, high = _ends(self.low, self.high, self.log)
-        return (((math.log(number) if self.log else number) - low) / (high - low),)
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise InvalidInput(f"must be a whole number, got {checks.shown(value)}")
+        if not self.low <= int(value) <= self.high:
+            raise InvalidInput(f"must be from {self.low} to {self.high}, got {checks.shown(value)}")
+        return (float(self._unit(np.array([float(value)]))[0]),)
 
     def decode(self, unit: tuple[float, ...]) -> int:
-        low, high = _ends(self.low, self.high, self.log)
-        mixed = (1 - unit[0]) * low + unit[0] * high
-        return min(max(round(math.exp(mixed) if self.log else mixed), self.low), self.high)
+        return int(self._whole(np.array([float(unit[0])]))[0])
 
     def snap(self, U: Array) -> Array:
         """To the coordinates that whole numbers have."""
+        return self._unit(self._whole(U))
+
+    def spread(self, U: Array) -> Array:
+        """Uniform numbers of [0, 1] to whole numbers, each as likely as its share of the scale."""
+        low, high = _ends(self.low - 0.5, self.high + 0.5, self.log)
+        mixed = low + U * (high - low)
+        return self._unit(np.clip(np.rint(np.exp(mixed) if self.log else mixed), self.low, self.high))
+
+    def _unit(self, whole: Array) -> Array:
+        low, high = _ends(self.low, self.high, self.log)
+        return np.clip(((np.log(whole) if self.log else whole) - low) / (high - low), 0.0, 1.0)
+
+    def _whole(self, U: Array) -> Array:
         low, high = _ends(self.low, self.high, self.log)
         mixed = low + np.clip(U, 0.0, 1.0) * (high - low)
-        whole = np.clip(np.rint(np.exp(mixed) if self.log else mixed), self.low, self.high)
-        return ((np.log(whole) if self.log else whole) - low) / (high - low)
+        return np.clip(np.rint(np.exp(mixed) if self.log else mixed), self.low, self.high)
+
+    def neighbours(self, value: int) -> tuple[int, ...]:
+        return tuple(v for v in (value - 1, value + 1) if self.low <= v <= self.high)
 
     @property
     def levels(self) -> int:
@@ -107,7 +127,7 @@ class Int:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several values , none nearer to another: a coordinate for each, of which one is 1.
+    """One of several values, none nearer to another: a coordinate for each, of which one is 1.
 
     >>> Choice(["a", "b"]).encode("b")
     (0.0, 1.0)
@@ -118,18 +138,18 @@ class Choice:
     continuous = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str) or not hasattr(self.values, "__iter__"):
-            raise InvalidInput(f"a Choice takes a list of values, got {self.values!r}")
-        values = tuple(self.values)
+        if isinstance(self.values, str | set | frozenset) or not hasattr(self.values, "__iter__"):
+            raise InvalidInput(f"a Choice takes a list of values, got {checks.shown(self.values)}")
+        values = tuple(v.item() if isinstance(v, np.generic) else v for v in self.values)
         if not values:
             raise InvalidInput("a Choice needs at least one value, got none")
         for value in values:
             if not isinstance(value, str | int | float | bool | None):
-                raise InvalidInput(f"a Choice takes text, numbers, booleans or None, got {value!r}")
+                raise InvalidInput(f"a Choice takes text, numbers, booleans or None, got {checks.shown(value)}")
             if isinstance(value, float):
                 checks.real("a Choice's value", value)
         if len({_identity(v) for v in values}) < len(values):
-            raise InvalidInput(f"a Choice's values must differ, got {list(values)!r}")
+            raise InvalidInput(f"a Choice's values must differ, got {checks.shown(list(values))}")
         object.__setattr__(self, "values", values)
 
     @property
@@ -141,10 +161,12 @@ class Choice:
         return len(self.values)
 
     def encode(self, value: Value) -> tuple[float, ...]:
-        known = [_identity(v) for v in self.values]
-        if _identity(value) not in known:
-            raise InvalidInput(f"must be one of {list(self.values)!r}, got {value!r}")
-        return tuple(float(i == known.index(_identity(value))) for i in range(self.size))
+        if isinstance(value, np.generic):
+            value = value.item()
+        for i, known in enumerate(self.values):
+            if isinstance(value, str | int | float | None) and _identity(value) == _identity(known):
+                return tuple(float(j == i) for j in range(self.size))
+        raise InvalidInput(f"must be one of {checks.shown(list(self.values), 200)}, got {checks.shown(value)}")
 
     def decode(self, unit: tuple[float, ...]) -> Value:
         return self.values[int(np.argmax(unit))]
@@ -153,6 +175,12 @@ class Choice:
         snapped = np.zeros_like(U)
         snapped[np.arange(len(U)), np.argmax(U, axis=1)] = 1.0
         return snapped
+
+    def neighbours(self, value: Value) -> tuple[Value, ...]:
+        return tuple(v for v in self.values if _identity(v) != _identity(value))
+
+    def spread(self, U: Array) -> Array:
+        return self.snap(U)  # the largest of several alike is any of them alike
 
 
 Parameter = Float | Int | Choice
@@ -168,9 +196,13 @@ def _ends(low: float, high: float, log: bool) -> tuple[float, float]:
 
 
 def _check_bounds(low: float, high: float, log: bool) -> None:
+    if not isinstance(log, bool):
+        raise InvalidInput(f"log must be True or False, got {checks.shown(log)}")
     if not low < high:
         raise InvalidInput(f"low must be below high, got low={low!r} and high={high!r}")
     if log and low <= 0:
         raise InvalidInput(f"a log scale needs low > 0, got {low!r}; drop log=True or raise low")
     if not math.isfinite(high - low):
         raise InvalidInput(f"the range must be finite, got low={low!r} and high={high!r}")
+    if log and not math.log(low) < math.log(high):
+        raise InvalidInput(f"low={low!r} and high={high!r} are too close for a log scale; drop log=True")
