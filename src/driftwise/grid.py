@@ -99,8 +99,7 @@ class _Contents:
     def of(cls, where: Index, Y: Array, K: Array) -> _Contents:
         n, room = len(where), len(where) + REFRESH
         buffers = np.empty(room, dtype=np.intp), np.empty((room, Y.shape[1])), aligned(room, K.shape[1])
-        for buffer, rows in zip(buffers, (where, Y, K), strict=True):
-            buffer[:n] = rows
+        buffers[0][:n], buffers[1][:n], buffers[2][:n] = where, Y, K
         return cls(buffers, [n], 0, n)
 
     @property
@@ -114,8 +113,8 @@ class _Contents:
         """With one observation behind."""
         if not self.filled[0] == self.stop < len(self.buffers[0]):
             return _Contents.of(*self.views).append(i, target, row)
-        for buffer, value in zip(self.buffers, (i, target, row), strict=True):
-            buffer[self.stop] = value
+        where, Y, K = self.buffers
+        where[self.stop], Y[self.stop], K[self.stop] = i, target, row
         self.filled[0] = self.stop + 1
         return _Contents(self.buffers, self.filled, self.start, self.stop + 1)
 

@@ -1,8 +1,8 @@
 """Linear algebra of a window of observations, A = K + λI. Pure functions; the only user of scipy.linalg.
 
 Two ways to keep A⁻¹ while the window slides, with one interface (`append`, `slide`):
-`Inverse` updates A⁻¹ itself, the fastest, and right where A is well conditioned; `Factor` refactorises at every slide and
-is right always. Measured on 1,000 candidates (docs/design.md), the first loses all digits at λ = 1e-6; the second none.
+`Inverse` updates A⁻¹ itself, the fastest, and right where A is well conditioned; `Factor` refactorises at every slide
+and is right always. Measured on 1,000 candidates (docs/design.md), the first loses all digits at λ = 1e-6; the second none.
 """
 
 from __future__ import annotations
