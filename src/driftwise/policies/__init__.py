@@ -8,11 +8,18 @@ from typing import Any
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.policies.base import AnyPolicy, Policy, replay
 from driftwise.policies.gp_ucb import GpUcb
+from driftwise.policies.pe_gp_ucb import PeGpUcb
 from driftwise.policies.random import Random
 from driftwise.policies.restart import Restart
+from driftwise.policies.smooth_gp_ucb import SmoothGpUcb
+from driftwise.policies.tv_gp_ucb import TvGpUcb
+from driftwise.policies.tv_r_gp_ucb import TvRestart
+from driftwise.policies.ui_gp_ucb import UiGpUcb
 from driftwise.policies.window import Window
 
-REGISTRY: dict[str, Any] = {cls.name: cls for cls in (GpUcb, Restart, Window, Random)}
+REGISTRY: dict[str, Any] = {
+    cls.name: cls for cls in (GpUcb, Restart, Window, Random, TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb)
+}
 
 __all__ = ["REGISTRY", "AnyPolicy", "GpUcb", "Policy", "Random", "Restart", "Window", "options_of", "policy", "replay"]
 

@@ -1,0 +1,260 @@
+"""The same belief as a Kalman filter on finitely many candidates: exact, with all the data, at the same cost for ever.
+
+The prior is GP(0, k_S · k_T). In state space (`time_kernels.py`) each candidate carries m numbers, and the covariance
+of all of them is
+
+    Σ = P ⊗ K − D
+
+where P ⊗ K is the prior and D is what the data have explained. Time moves D alone, and an observation at candidate i
+adds one vector to it:
+
+    a gap Δ:    mean ← Φ mean,               D ← Φ D Φᵀ
+    observe:    mean += c (y − mean_i)/s,    D += c cᵀ/s,    c = Σ e_i,  s = Σ_ii + λ
+
+Φ acts on the m numbers, the same at each candidate, so it need not be applied to D before D is read: D is kept as the
+matrix it was some time ago (`base`) and the c/√s of the observations since then, each with its time. A step reads one
+column of D, O(m²n·BLOCK); every BLOCK observations the vectors are folded into a new matrix by one BLAS-3 product. That
+costs about as much as a rank-one update a step, and changes no old state. (For m = 1 this is Mandl & Kekkonen's filter:
+ρ²Σ + (1−ρ²)K in place of Σ leaves K − Σ = D times ρ².)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from driftwise.errors import InvalidInput
+from driftwise.grid import Grid
+from driftwise.records import Array, Observation, Point
+from driftwise.time_kernels import TimeKernel
+
+BLOCK = 64  # observations between two foldings
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """Count, mean and sum of squared deviations of all rewards so far (Welford's recursion)."""
+
+    count: int = 0
+    mean: float = 0.0
+    squares: float = 0.0
+
+    def append(self, y: float) -> Rewards:
+        count = self.count + 1
+        mean = self.mean + (y - self.mean) / count
+        return Rewards(count, mean, self.squares + (y - self.mean) * (y - mean))
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """Location and scale, as `posterior.location_scale` of them all."""
+        scale = math.sqrt(self.squares / max(self.count, 1))
+        return self.mean, scale if scale > 1e-12 * max(1.0, abs(self.mean)) else 1.0
+
+
+class _Vectors:
+    """c/√s of recent observations, (k, m·n), and their times, in a buffer that successive states share.
+
+    A row is written behind a state's own only if nobody wrote there before, else into a copy: no state sees another's.
+    """
+
+    def __init__(self, rows: Array, times: Array) -> None:
+        k, width = rows.shape
+        self._buffer, self._times = np.empty((k + BLOCK, width)), np.empty(k + BLOCK)
+        self._buffer[:k], self._times[:k] = rows, times
+        self._filled = [k]  # one cell, shared by all who share the buffer
+        self._stop = k
+
+    def __len__(self) -> int:
+        return self._stop
+
+    @property
+    def rows(self) -> Array:
+        return self._buffer[: self._stop]
+
+    @property
+    def times(self) -> Array:
+        return self._times[: self._stop]
+
+    def append(self, row: Array, time: float) -> _Vectors:
+        shareable = self._filled[0] == self._stop < len(self._buffer)
+        grown = _Vectors.__new__(_Vectors) if shareable else _Vectors(self.rows, self.times)
+        if shareable:
+            grown.__dict__.update(self.__dict__)
+        grown._buffer[grown._stop], grown._times[grown._stop] = row, time
+        grown._stop += 1
+        grown._filled[0] = grown._stop
+        return grown
+
+
+@dataclass(frozen=True, eq=False)
+class GridFilter:
+    """GP(0, k_S·k_T) given everything observed, at every candidate and at time `now`. A `Belief`.
+
+    >>> from driftwise.kernels import RBF
+    >>> from driftwise.time_kernels import Forgetting
+    >>> belief = GridFilter.prior(Grid(np.array([[0.0], [1.0]]), RBF(0.1), noise=0.1), Forgetting(0.19))
+    >>> belief = belief.observe(Observation(number=1, at=1.0, x=(0.0,), y=1.1)).at(2.0)
+    >>> mean, std = belief.predict(belief.grid.points)
+    >>> mean.round(4).tolist(), np.square(std).round(4).tolist()
+    ([0.9, 0.0], [0.2636, 1.0])
+    """
+
+    grid: Grid
+    time: TimeKernel
+    first: float | None  # the time of the first observation; None before it
+    now: float
+    mean: Array  # (q, m, n): what the rewards predict and, where they are to be standardised, what ones would
+    spent: Array  # (m, m, n): the diagonals of D's blocks
+    base: Array | None  # (m·n, m·n): D at `base_time` less what `recent` adds; None is 0
+    base_time: float
+    recent: _Vectors
+    visits: Array  # (n,): how often each candidate was observed
+    rewards: Rewards
+    information_gain: float  # ½ ln det(I + K/λ) of all observations, K in space and time
+
+    @classmethod
+    def prior(cls, grid: Grid, time: TimeKernel) -> GridFilter:
+        """Nothing observed."""
+        m, n = time.size, len(grid.points)
+        return cls(
+            grid=grid,
+            time=time,
+            first=None,
+            now=0.0,
+            mean=np.zeros((2 if grid.standardise else 1, m, n)),
+            spent=np.zeros((m, m, n)),
+            base=None,
+            base_time=0.0,
+            recent=_Vectors(np.zeros((0, m * n)), np.zeros(0)),
+            visits=np.zeros(n),
+            rewards=Rewards(),
+            information_gain=0.0,
+        )
+
+    def __len__(self) -> int:
+        return self.rewards.count
+
+    # --- the fold -----------------------------------------------------------------------------------------------
+
+    def at(self, time: float) -> GridFilter:
+        """What is believed of a later time; time never runs backwards."""
+        if self.first is None or time <= self.now:
+            return self
+        Phi = self.time.transition(np.array(time - self.now))
+        return replace(self, now=time, mean=Phi @ self.mean, spent=np.einsum("ab,bcn,dc->adn", Phi, self.spent, Phi))
+
+    def observe(self, seen: Observation, *, keep: int | None = None) -> GridFilter:
+        """The belief after `seen`, at its time."""
+        assert keep is None, "a filter keeps everything"
+        i = self.grid.index(seen.x)
+        started = self if self.first is not None else replace(self, first=seen.at, now=seen.at, base_time=seen.at)
+        before = started.at(seen.at)
+        if len(before.recent) >= BLOCK:
+            before = before._folded()
+        c, s = before._column(i)
+        target = np.array([seen.y, 1.0]) if self.grid.standardise else np.array([seen.y])
+        visits = before.visits.copy()
+        visits[i] += 1
+        return replace(
+            before._explained(c, s),
+            mean=before.mean + ((target - before.mean[:, 0, i]) / s)[:, None, None] * c,
+            visits=visits,
+            rewards=before.rewards.append(seen.y),
+            information_gain=before.information_gain + 0.5 * math.log(s / self.grid.noise),
+        )
+
+    def imagine(self, points: Sequence[Point]) -> GridFilter:
+        """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
+        imagined = self
+        for x in points:
+            imagined = imagined._explained(*imagined._column(self.grid.index(x)))
+        return imagined
+
+    # --- what it says -------------------------------------------------------------------------------------------
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """μ and σ at rows of X, each of which must be a candidate."""
+        location, scale = self.units
+        mean = (self.mean[0, 0] - location * self.mean[1, 0]) / scale if self.grid.standardise else self.mean[0, 0]
+        prior = self._prior[0, 0] * self.grid.prior
+        std = np.sqrt(np.clip(prior - self.spent[0, 0], 0.0, prior))
+        if X is self.grid.points:
+            return mean, std
+        where = [self.grid.index(x) for x in X.tolist()]
+        return mean[where], std[where]
+
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        raise InvalidInput("a filter knows its candidates alone, and they have no gradient; use predict")
+
+    def weights(self, X: Array) -> Array:
+        raise InvalidInput("a filter keeps no observations, so it has no weights on them; use a windowed policy")
+
+    @property
+    def noise(self) -> float:
+        return self.grid.noise
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """(location, scale) of the standardised rewards, of all there were: a reward is location + scale · target."""
+        return self.rewards.units if self.grid.standardise else (0.0, 1.0)
+
+    @property
+    def observed(self) -> Array:
+        """The candidates observed at least once, in their own order."""
+        return self.grid.points[self.visits > 0]
+
+    @property
+    def jitter(self) -> float:
+        return 0.0  # nothing is factorised
+
+    # --- machinery ----------------------------------------------------------------------------------------------
+
+    @property
+    def _prior(self) -> Array:
+        """P, (m, m)."""
+        return self.time.covariance(0.0 if self.first is None else self.now - self.first)
+
+    def _column(self, i: int) -> tuple[Array, float]:
+        """c = Σ e_i, (m, n), and s = Σ_ii + λ. Σ_ii ≥ 0, of which rounding can leave less."""
+        m, n = self.spent.shape[1:]
+        c = self._prior[:, :1] * self.grid.row(i)
+        if self.base is not None:
+            Phi = self.time.transition(np.array(self.now - self.base_time))
+            rows = self.base[i::n]  # the rows (a, i) of all m numbers at candidate i; D is symmetric
+            c = c - Phi @ (Phi[0] @ rows).reshape(m, n)
+        if len(self.recent):
+            Phis = self.time.transition(self.now - self.recent.times)  # (k, m, m)
+            V = self.recent.rows  # (k, m·n)
+            at_i = np.einsum("kb,kb->k", Phis[:, 0], V[:, i::n])
+            mix = (at_i[:, None, None] * Phis).transpose(1, 0, 2).reshape(m, -1)  # (m, k·m)
+            c = c - mix @ V.reshape(-1, n)
+        return c, max(float(c[0, i]), 0.0) + self.grid.noise
+
+    def _explained(self, c: Array, s: float) -> GridFilter:
+        """D + c cᵀ/s."""
+        root = c / math.sqrt(s)
+        spent = self.spent + root[:, None] * root[None, :]
+        return replace(self, spent=spent, recent=self.recent.append(root.ravel(), self.now))
+
+    def _folded(self) -> GridFilter:
+        """The same D, all of it in `base`, as of now."""
+        m, n = self.spent.shape[1:]
+        Phis = self.time.transition(self.now - self.recent.times)
+        W = (Phis @ self.recent.rows.reshape(-1, m, n)).reshape(-1, m * n)
+        base = W.T @ W  # NumPy gives this product to dsyrk: symmetric to the bit
+        if self.base is not None:
+            base += self._moved(self.base)
+        empty = _Vectors(np.zeros((0, m * n)), np.zeros(0))
+        return replace(self, base=base, base_time=self.now, recent=empty)
+
+    def _moved(self, base: Array) -> Array:
+        """Φ D Φᵀ from `base_time` to now: (m·n, m·n)."""
+        m, n = self.spent.shape[1:]
+        Phi = self.time.transition(np.array(self.now - self.base_time))
+        if m == 1:
+            return float(Phi[0, 0]) ** 2 * base
+        moved = (Phi @ base.reshape(m, -1)).reshape(m * n, m, n)
+        return (Phi @ moved).reshape(m * n, m * n)

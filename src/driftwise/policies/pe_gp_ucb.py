@@ -1,0 +1,199 @@
+"""PE-GP-UCB (Ziomek et al. 2025): optimistic over points and over priors, dropping those that data contradict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.acquisition import Belief, Model, Ucb, Width
+from driftwise.errors import InvalidInput
+from driftwise.kernels import Kernel
+from driftwise.policies import options
+from driftwise.records import Array, Ask, Observation
+from driftwise.space_time import WINDOW, Timed, TimedModel
+from driftwise.spaces import Space
+from driftwise.time_kernels import Forgetting
+
+RATES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
+
+
+@dataclass(frozen=True)
+class FiniteWidth:
+    """β_t = √(2 ln(2|X|π²t²/δ)) for |X| points."""
+
+    points: int
+    delta: float
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(2 * math.log(2 * self.points * (math.pi * number) ** 2 / self.delta))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Of one prior, over the steps that it led: their count n, the sum E of its errors and the sum V of its widths.
+
+    >>> Evidence().add(error=-4.3, width=3.896).contradicted(xi=0.325**2)
+    True
+    """
+
+    count: int = 0
+    errors: float = 0.0
+    widths: float = 0.0
+
+    def add(self, *, error: float, width: float) -> Evidence:
+        return Evidence(self.count + 1, self.errors + error, self.widths + width)
+
+    def contradicted(self, xi: float) -> bool:
+        """|E| > √(ξ_t n) + V."""
+        return abs(self.errors) > math.sqrt(xi * self.count) + self.widths
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A prior still believed possible."""
+
+    epsilon: float
+    belief: Timed
+    evidence: Evidence = Evidence()
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """The priors not yet contradicted. `exhausted`: the last one has been too, and stays for want of another."""
+
+    left: tuple[Suspect, ...]
+    exhausted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Highest:
+    """max_p μ_p(x) + β_p σ_p(x)."""
+
+    scores: tuple[Ucb, ...]
+
+    def __call__(self, X: Array) -> Array:
+        return np.max([score(X) for score in self.scores], axis=0)
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        values, gradients = map(np.array, zip(*(score.gradient(X) for score in self.scores), strict=True))
+        best, row = values.argmax(axis=0), np.arange(len(X))
+        return values[best, row], gradients[best, row]
+
+    def anchors(self) -> Array:
+        return self.scores[0].anchors()
+
+
+@dataclass(frozen=True)
+class PeGpUcb:
+    """(x_t, p_t) = argmax over x and over priors p of μ_p + β_t s_p; p_t goes when |Σ(y − μ_p)| > √(ξ_t n) + Σβ s_p.
+
+    The priors U are tv-gp-ucb's with ε from `epsilons`; ξ_t = 2R² ln(|U|π²t²/δ), R² = `noise`. Must be known: that
+    one of them is right, and the noise. A larger ε mostly has the wider s, so the fastest drift leads until it is
+    contradicted. Costs |U| times tv-gp-ucb a step. By default β_t = √(2 ln(2|X|π²t²/δ)); on a box |X| counts 20
+    points per axis.
+
+    >>> from driftwise import Candidates
+    >>> policy = PeGpUcb.of(Candidates([[0.0], [1.0]]), epsilons=(0.01, 0.1))
+    >>> state = policy.update(policy.start(), Observation(1, 1.0, (0.0,), 0.3))
+    >>> [suspect.epsilon for suspect in state.left]
+    [0.01, 0.1]
+    """
+
+    name: ClassVar[str] = "pe-gp-ucb"
+
+    model: Model
+    width: Width
+    epsilons: tuple[float, ...]
+    delta: float
+    window: int
+
+    def __post_init__(self) -> None:
+        epsilons = tuple(Forgetting(epsilon).epsilon for epsilon in self.epsilons)
+        if not epsilons or len(set(epsilons)) < len(epsilons):
+            raise InvalidInput(f"epsilons must be one or more different rates, as {RATES}, got {self.epsilons!r}")
+        object.__setattr__(self, "epsilons", epsilons)
+        object.__setattr__(self, "delta", checks.probability("delta", self.delta))
+        object.__setattr__(self, "window", checks.count("window", self.window))
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        epsilons: tuple[float, ...] = RATES,
+        delta: float = 0.1,
+        window: int | None = None,
+        kernel: Kernel | None = None,
+        noise: float = 0.01,
+        width: float | Width | None = None,
+        standardise: bool = False,
+    ) -> PeGpUcb:
+        model = options.model(space, kernel, noise, standardise)
+        size = len(model.space.points) if model.space.points is not None else 20**model.space.dim
+        beta = FiniteWidth(size, checks.probability("delta", delta)) if width is None else options.width(width)
+        return cls(model, beta, tuple(epsilons), delta, WINDOW if window is None else window)
+
+    def xi(self, number: int) -> float:
+        """ξ_t = 2R² ln(|U|π²t²/δ)."""
+        return 2 * self.model.noise * math.log(len(self.epsilons) * (math.pi * number) ** 2 / self.delta)
+
+    @cached_property
+    def timed(self) -> tuple[TimedModel, ...]:
+        """The priors."""
+        return tuple(TimedModel(self.model, Forgetting(epsilon)) for epsilon in self.epsilons)
+
+    @property
+    def space(self) -> Space:
+        return self.model.space
+
+    @property
+    def memory(self) -> None:
+        return None  # evidence is never forgotten
+
+    def start(self) -> Suspects:
+        return Suspects(tuple(Suspect(e, timed.prior()) for e, timed in zip(self.epsilons, self.timed, strict=True)))
+
+    def choose(self, state: Suspects, ask: Ask) -> Array:
+        beliefs = (suspect.belief.at(ask.at) for suspect in state.left)
+        scores = tuple(Ucb(b.imagine(ask.pending), self.width(b, ask.number)) for b in beliefs)
+        return self.model.space.argmax(Highest(scores), ask)
+
+    def update(self, state: Suspects, seen: Observation) -> Suspects:
+        """The leader is read off x_t: of the priors, the most optimistic there. All learn; only it is judged."""
+        x = np.array([seen.x])
+        leader, mean, band = self._leader(state, x, seen.at, seen.number)
+        location, scale = leader.belief.units
+        evidence = leader.evidence.add(error=(seen.y - location) / scale - mean, width=band)
+        judged = replace(leader, evidence=evidence)
+        gone = evidence.contradicted(self.xi(seen.number))
+        exhausted = state.exhausted or (gone and len(state.left) == 1)
+        left = tuple(
+            judged if s is leader else s for s in state.left if not (gone and s is leader) or len(state.left) == 1
+        )
+        return Suspects(tuple(self._observed(suspect, seen) for suspect in left), exhausted)
+
+    def belief(self, state: Suspects, ask: Ask) -> Belief:
+        """That of the prior which leads at `ask`."""
+        x = self.choose(state, ask)[None]
+        return self._leader(state, x, ask.at, ask.number)[0].belief.at(ask.at)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return True
+
+    def _leader(self, state: Suspects, x: Array, at: float, number: int) -> tuple[Suspect, float, float]:
+        """The prior with the highest μ + β s at x, the first of equals, with its μ and β s there."""
+        looks = []
+        for suspect in state.left:
+            belief = suspect.belief.at(at)
+            mean, std = belief.predict(x)
+            looks.append((suspect, float(mean[0]), self.width(belief, number) * float(std[0])))
+        return max(looks, key=lambda look: look[1] + look[2])
+
+    def _observed(self, suspect: Suspect, seen: Observation) -> Suspect:
+        timed = self.timed[self.epsilons.index(suspect.epsilon)]
+        return replace(suspect, belief=timed.observe(suspect.belief, seen, window=self.window))

@@ -1,0 +1,112 @@
+"""UI-TVBO (Brunzema, von Rohr & Trimpe 2022): the mean persists, and uncertainty is injected where nobody looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise import checks
+from driftwise.acquisition import Belief, Model, Width, optimistic
+from driftwise.kernels import Kernel
+from driftwise.policies import options
+from driftwise.records import Array, Ask, Observation
+from driftwise.space_time import WINDOW, SpaceTimePosterior, Timed, TimedModel
+from driftwise.spaces import Space
+from driftwise.time_kernels import Wiener
+
+NEWEST = 10  # kept whatever else there is
+BINS = 20  # cells per axis, of each of which the newest observation is kept
+
+
+@dataclass(frozen=True)
+class UiGpUcb:
+    """x_t = argmax μ_{t−1} + β_t σ_{t−1} under the kernel k(x, x′)·(1 + (σ̂²/σ_k²) min(t, t′)), σ_k² = k(x, x).
+
+    Must be known: σ̂² (`injection`), the variance that one unit of the time `at` adds; time counts from the first
+    observation. On n candidates it is an exact filter on all the data, O(n²) a step for ever. Elsewhere it is a
+    Gaussian process, O(w³) a step, on the newest 10 observations and the newest in each of 20 cells per axis, the
+    last `window` of these at most: a plain window would throw away what the mean persists on.
+
+    >>> from driftwise import Candidates
+    >>> policy = UiGpUcb.of(Candidates([[0.0]]), injection=0.03)
+    >>> state = policy.update(policy.start(), Observation(1, 5.0, (0.0,), 1.0))
+    >>> (m5, s5), (m25, s25) = (policy.belief(state, Ask(2, at)).predict(policy.space.points) for at in (5.0, 25.0))
+    >>> bool(m25[0] == m5[0]), round(float(s25[0] ** 2 - s5[0] ** 2), 12)
+    (True, 0.6)
+    """
+
+    name: ClassVar[str] = "ui-gp-ucb"
+
+    model: Model
+    width: Width
+    injection: float
+    window: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "injection", checks.nonnegative("injection", self.injection, fix="it is a variance"))
+        least = f"the newest {NEWEST} are always kept"
+        object.__setattr__(self, "window", checks.count("window", self.window, least=NEWEST, fix=least))
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        injection: float = 0.03,
+        window: int | None = None,
+        kernel: Kernel | None = None,
+        noise: float = 0.01,
+        width: float | Width = 2.0,
+        standardise: bool = False,
+    ) -> UiGpUcb:
+        model = options.model(space, kernel, noise, standardise)
+        return cls(model, options.width(width), injection, WINDOW if window is None else window)
+
+    @cached_property
+    def timed(self) -> TimedModel:
+        """The model with its drift: σ̂²/σ_k² in units of the kernel, with the largest k(x, x) for σ_k²."""
+        space = self.model.space
+        points = space.points if space.points is not None else np.full((1, space.dim), 0.5)
+        return TimedModel(self.model, Wiener(self.injection / float(self.model.kernel.diagonal(points).max())))
+
+    @property
+    def space(self) -> Space:
+        return self.model.space
+
+    @property
+    def memory(self) -> None:
+        return None  # an old observation counts as long as no newer one is near it
+
+    def start(self) -> Timed:
+        return self.timed.prior()
+
+    def choose(self, state: Timed, ask: Ask) -> Array:
+        return optimistic(self.model, self.belief(state, ask), self.width, ask)
+
+    def update(self, state: Timed, seen: Observation) -> Timed:
+        seen_too = self.timed.observe(state, seen, window=self.window + 1)
+        if isinstance(seen_too, SpaceTimePosterior):
+            return seen_too.select(representative(seen_too.observed)[-self.window :])
+        return seen_too
+
+    def belief(self, state: Timed, ask: Ask) -> Belief:
+        return state.at(ask.at)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return self.timed.exact or newer < self.window
+
+
+def representative(X: Array, *, newest: int = NEWEST, bins: int = BINS) -> NDArray[np.intp]:
+    """Which rows of X, oldest first, are among the `newest` last or the last in their cell of the unit cube.
+
+    >>> representative(np.array([[0.01], [0.99], [0.02]]), newest=1).tolist()
+    [1, 2]
+    """
+    n = len(X)
+    cells = np.minimum((X * bins).astype(int), bins - 1)
+    _, last = np.unique(cells[::-1], axis=0, return_index=True)  # the first of the reversed is the last
+    return np.union1d(n - 1 - last, np.arange(max(n - newest, 0), n))

@@ -1,0 +1,144 @@
+"""A Gaussian process over space and time: a filter where the candidates are few, a window of observations elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.acquisition import Model
+from driftwise.grid import Grid, GridPosterior
+from driftwise.grid_filter import GridFilter
+from driftwise.posterior import Posterior
+from driftwise.records import Array, Observation, Point
+from driftwise.time_kernels import SpaceTime, TimeKernel
+
+LARGEST_STATE = 5000  # numbers a filter's state may have: its covariance then takes 200 MB
+WINDOW = 150  # observations kept where there is no filter: a step stays near a millisecond
+
+
+@dataclass(frozen=True, eq=False)
+class SpaceTimePosterior:
+    """`Posterior` over rows (x, t), asked at (x, now). A `Belief`.
+
+    Where the kernel of time is not stationary, time counts from the first observation.
+    """
+
+    posterior: Posterior
+    now: float = 0.0
+    first: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.posterior)
+
+    # --- the fold -----------------------------------------------------------------------------------------------
+
+    def at(self, time: float) -> SpaceTimePosterior:
+        """What is believed of `time`."""
+        return replace(self, now=time)
+
+    def observe(self, seen: Observation, *, keep: int | None = None) -> SpaceTimePosterior:
+        """After `seen`, of the last `keep` observations where that is given: then of nothing else, to the last bit."""
+        first = None if self._kernel.time.stationary else (seen.at if self.first is None else self.first)
+        moved = replace(self, now=seen.at, first=first)
+        timed = replace(seen, x=(*seen.x, moved._clock))
+        return replace(moved, posterior=self.posterior.observe(timed, keep=keep))
+
+    def select(self, kept: NDArray[np.intp]) -> SpaceTimePosterior:
+        """Of the observations `kept` alone, by their places, oldest first."""
+        p = self.posterior
+        return replace(self, posterior=replace(p, X=p.X[kept], y=p.y[kept], K=p.K[np.ix_(kept, kept)]))
+
+    def imagine(self, points: Sequence[Point]) -> SpaceTimePosterior:
+        """As if the pending `points` had been answered now, at the mean."""
+        return replace(self, posterior=self.posterior.imagine([(*x, self._clock) for x in points]))
+
+    # --- what it says -------------------------------------------------------------------------------------------
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """μ and σ at (x, now) for the rows of X."""
+        return self.posterior.predict(self._timed(X))
+
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
+        mean, std, dmean, dstd = self.posterior.predict_gradient(self._timed(X))
+        return mean, std, dmean[:, :-1], dstd[:, :-1]
+
+    def weights(self, X: Array) -> Array:
+        """α(x) with μ(x) = α(x)ᵀy: (m, n)."""
+        return self.posterior.weights(self._timed(X))
+
+    @property
+    def observed(self) -> Array:
+        """The points observed, oldest first: (n, d)."""
+        return self.posterior.observed[:, :-1]
+
+    @property
+    def information_gain(self) -> float:
+        return self.posterior.information_gain
+
+    @property
+    def noise(self) -> float:
+        return self.posterior.noise
+
+    @property
+    def units(self) -> tuple[float, float]:
+        return self.posterior.units
+
+    @property
+    def jitter(self) -> float:
+        return self.posterior.jitter
+
+    # --- machinery ----------------------------------------------------------------------------------------------
+
+    @property
+    def _kernel(self) -> SpaceTime:
+        assert isinstance(self.posterior.kernel, SpaceTime)
+        return self.posterior.kernel
+
+    @property
+    def _clock(self) -> float:
+        """`now` as the kernel counts it."""
+        if self._kernel.time.stationary:
+            return self.now
+        return 0.0 if self.first is None else max(self.now - self.first, 0.0)
+
+    def _timed(self, X: Array) -> Array:
+        return np.column_stack([X, np.full(len(X), self._clock)])
+
+
+Timed = GridFilter | SpaceTimePosterior
+
+
+@dataclass(frozen=True)
+class TimedModel:
+    """A model of the world with a kernel of time beside its kernel of space."""
+
+    model: Model
+    time: TimeKernel
+
+    @property
+    def exact(self) -> bool:
+        """Whether its belief is a filter, which uses all the data for ever."""
+        return self._grid is not None
+
+    def prior(self) -> Timed:
+        """Nothing observed yet."""
+        if self._grid is not None:
+            return GridFilter.prior(self._grid, self.time)
+        kernel = SpaceTime(self.model.kernel, self.time)
+        return SpaceTimePosterior(Posterior(kernel, self.model.noise, self.model.standardise))
+
+    def observe(self, belief: Timed, seen: Observation, *, window: int) -> Timed:
+        """`belief` after `seen`: of everything where it is a filter, else of the last `window` observations."""
+        return belief.observe(seen, keep=None if self.exact else window)
+
+    @cached_property
+    def _grid(self) -> Grid | None:
+        prior = self.model.prior()
+        if isinstance(prior, GridPosterior) and self.time.size * len(prior.grid.points) <= LARGEST_STATE:
+            return prior.grid
+        return None
