@@ -19,7 +19,7 @@ from driftwise.linalg import border, cholesky, extend_inverse_lower, invert_lowe
 from driftwise.records import Array, Observation, Point
 
 _NOTHING = np.zeros((0, 0))
-SINGULAR = 1e-13  # a pivot below this part of its diagonal entry is rounding
+SINGULAR = 1e-9  # below this part of the largest prior variance, a point's own is not appended to W but factorised
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,8 @@ class Posterior:
         grown = self._with(*self._appended(x, y))
         k = grown.K[-1, :-1]
         v = self._W @ k
-        kxx = grown.K[-1, -1]
-        s2 = max(kxx - v @ v, 0.0) + self.noise
-        if s2 > SINGULAR * (kxx + self.noise):  # else let the ladder of jitters have it, when the factor is needed
+        s2 = max(grown.K[-1, -1] - v @ v, 0.0) + self.noise
+        if s2 > SINGULAR * np.diagonal(grown.K).max():
             grown.__dict__["_root"] = (extend_inverse_lower(self._W, v, np.sqrt(s2)), self.jitter)
         return grown
 

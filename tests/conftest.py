@@ -1,0 +1,11 @@
+"""What all tests share: one BLAS thread, so that bits are bits, and hypothesis without a clock."""
+
+import os
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+from hypothesis import settings  # noqa: E402
+
+settings.register_profile("driftwise", deadline=None, derandomize=True, max_examples=60, print_blob=False)
+settings.load_profile("driftwise")
