@@ -1,6 +1,8 @@
 """driftwise: time-varying Bayesian optimisation."""
 
+from driftwise.environments import environment
 from driftwise.kernels import RBF, Linear, Matern, Product, Scaled, Sum
+from driftwise.lab import run
 from driftwise.policies import policy
 from driftwise.posterior import Posterior
 from driftwise.spaces import Candidates, Choice, Float, Int
@@ -17,5 +19,7 @@ __all__ = [
     "Product",
     "Scaled",
     "Sum",
+    "environment",
     "policy",
+    "run",
 ]

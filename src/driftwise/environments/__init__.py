@@ -1,1 +1,66 @@
-"""TBD."""
+"""Worlds, simulated and recorded, and the explicit registry of their names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from driftwise.environments import worlds
+from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still
+from driftwise.environments.noise import Gaussian, Noise, Rademacher, Uniform
+from driftwise.environments.rkhs import Basis, Expansion, Whitened
+from driftwise.environments.world import Environment, SeededEnvironment, World
+from driftwise.errors import InvalidInput, NotFoundError
+
+REGISTRY: dict[str, Callable[..., World]] = {
+    "still": worlds.still,
+    "deng-abrupt": worlds.deng_abrupt,
+    "deng-slow": worlds.deng_slow,
+    "bogunovic": worlds.bogunovic,
+    "rotating": worlds.rotating,
+    "rotating-box": worlds.rotating_box,
+}
+
+__all__ = [
+    "REGISTRY",
+    "Abrupt",
+    "Basis",
+    "Chain",
+    "Drift",
+    "Environment",
+    "Expansion",
+    "Gaussian",
+    "Noise",
+    "Rademacher",
+    "Rotating",
+    "SeededEnvironment",
+    "Slow",
+    "Still",
+    "Uniform",
+    "Whitened",
+    "World",
+    "environment",
+    "options_of",
+]
+
+
+def environment(name: str, *, seed: int = 0, **options: Any) -> World:
+    """A world by name.
+
+    >>> environment("deng-abrupt", seed=1).horizon
+    500
+    """
+    if name not in REGISTRY:
+        raise NotFoundError(f"no environment is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
+    known = options_of(name)
+    for option in options:
+        if option not in known:
+            raise InvalidInput(f"{name} has no option {option!r}; it has {', '.join(known)}")
+    return REGISTRY[name](seed=seed, **options)
+
+
+def options_of(name: str) -> dict[str, inspect.Parameter]:
+    """The options that an environment takes by keyword, besides its seed."""
+    parameters = inspect.signature(REGISTRY[name]).parameters
+    return {key: value for key, value in parameters.items() if key != "seed"}

@@ -1,0 +1,124 @@
+"""Paths t ↦ f_t, as coefficients on a basis. A drift is a description; its functions g_0, g_1, … come from a seed."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Protocol
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.records import Array
+
+Draw = Callable[[int], Array]  # j ↦ coefficients of g_j, (m,): independent of one another, and the same at every call
+
+
+class Drift(Protocol):
+    """How the world moves. `chained` where f_t is made from f_{t−1}."""
+
+    chained: ClassVar[bool]
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        """The coefficients of f_t, t ≥ 1: (m,). `before` are those of f_{t−1}, given to chained drifts from t = 2."""
+        ...
+
+
+@dataclass(frozen=True)
+class Still:
+    """f_t = g_0."""
+
+    chained: ClassVar[bool] = False
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        return draw(0)
+
+
+@dataclass(frozen=True)
+class Abrupt:
+    """f_t = g_j, j the number of `times` before t: a time τ is the last step of the old function.
+
+    >>> [Abrupt((2, 3)).piece(t) for t in (1, 2, 3, 4, 5)]
+    [0, 0, 1, 2, 2]
+    """
+
+    times: tuple[int, ...]
+
+    chained: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "times", _increasing("times", self.times, least=0))
+
+    def piece(self, t: int) -> int:
+        return bisect_left(self.times, t)
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        return draw(self.piece(t))
+
+
+@dataclass(frozen=True)
+class Slow:
+    """In a straight line from g_j at the j-th of `knots` to g_{j+1} at the next; still outside them."""
+
+    knots: tuple[int, ...]
+
+    chained: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "knots", _increasing("knots", self.knots, least=1))
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        j = bisect_right(self.knots, t) - 1  # the last knot not after t
+        if j < 0:
+            return draw(0)
+        if j == len(self.knots) - 1:
+            return draw(j)
+        share = (t - self.knots[j]) / (self.knots[j + 1] - self.knots[j])
+        return (1 - share) * draw(j) + share * draw(j + 1)
+
+
+@dataclass(frozen=True)
+class Rotating:
+    """f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t − 1)/period: periodic; where the g are Gaussian, so is every f_t."""
+
+    period: float
+
+    chained: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "period", checks.positive("period", self.period))
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        angle = 2 * math.pi * (t - 1) / self.period
+        return math.cos(angle) * draw(0) + math.sin(angle) * draw(1)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """f_1 = g_1, f_{t+1} = √(1−ε) f_t + √ε g_{t+1} (Bogunovic et al. 2016): stationary where the g are Gaussian."""
+
+    epsilon: float
+
+    chained: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        epsilon = checks.real("epsilon", self.epsilon)
+        if not 0 <= epsilon <= 1:
+            raise InvalidInput(f"epsilon must be from 0 to 1, got {self.epsilon!r}; 0 stands still, 1 forgets at once")
+        object.__setattr__(self, "epsilon", epsilon)
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        if before is None:
+            return draw(1)
+        return math.sqrt(1 - self.epsilon) * before + math.sqrt(self.epsilon) * draw(t)
+
+
+def _increasing(name: str, given: tuple[int, ...], *, least: int) -> tuple[int, ...]:
+    times = tuple(checks.count(name, t, least=least) for t in given)
+    if any(a >= b for a, b in pairwise(times)):
+        raise InvalidInput(f"{name} must increase, got {times}")
+    if not times:
+        raise InvalidInput(f"{name} must not be empty; use Still for a world that does not move")
+    return times

@@ -1,0 +1,95 @@
+"""Noise with a known sub-Gaussian constant R: E exp(λη) ≤ exp(λ²R²/2) for every λ. Draws are functions of (seed, t)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from driftwise import checks
+from driftwise.rng import Stream, generator
+
+
+class Noise(Protocol):
+    """What is added to f_t(x_t). Policies that are compared on one seed see the same noise, wherever they look."""
+
+    @property
+    def R(self) -> float:
+        """The smallest sub-Gaussian constant."""
+        ...
+
+    @property
+    def variance(self) -> float:
+        """E η²: what a policy's model may be given as its noise."""
+        ...
+
+    def draw(self, seed: int, t: int) -> float:
+        """η_t."""
+        ...
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """η ~ N(0, std²); R = std. With std = 0 there is none.
+
+    >>> Gaussian(0.1).draw(seed=1, t=5) == Gaussian(0.1).draw(seed=1, t=5)
+    True
+    """
+
+    std: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "std", checks.nonnegative("std", self.std))
+
+    @property
+    def R(self) -> float:
+        return self.std
+
+    @property
+    def variance(self) -> float:
+        return self.std**2
+
+    def draw(self, seed: int, t: int) -> float:
+        return self.std * float(generator(seed, t, Stream.NOISE).standard_normal()) if self.std else 0.0
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """η ~ U[−half, half]; R = half/√3, because sinh(s)/s ≤ exp(s²/6)."""
+
+    half: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "half", checks.nonnegative("half", self.half))
+
+    @property
+    def R(self) -> float:
+        return self.half / math.sqrt(3)
+
+    @property
+    def variance(self) -> float:
+        return self.half**2 / 3
+
+    def draw(self, seed: int, t: int) -> float:
+        return self.half * float(generator(seed, t, Stream.NOISE).uniform(-1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Rademacher:
+    """η = ±size, each with probability ½; R = size, because cosh(s) ≤ exp(s²/2)."""
+
+    size: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", checks.nonnegative("size", self.size))
+
+    @property
+    def R(self) -> float:
+        return self.size
+
+    @property
+    def variance(self) -> float:
+        return self.size**2
+
+    def draw(self, seed: int, t: int) -> float:
+        return self.size if generator(seed, t, Stream.NOISE).random() < 0.5 else -self.size

@@ -1,0 +1,93 @@
+"""The maxima of known functions over a box: a dense scan, and a polish from its highest well-separated points.
+
+Many functions are polished together, one batched evaluation an iteration. The polish ends within 1e-9 of a local
+maximum; that it is the highest one rests on the scan, of 4,096 points in one and two dimensions and 16,384 in more.
+Nothing is random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.stats import qmc
+
+from driftwise.environments.rkhs import Basis
+from driftwise.records import Array, Ask
+from driftwise.spaces import Box
+from driftwise.spaces.maximise import ascend, maximise
+
+STARTS = 8
+APART = 0.05  # starts of the polish are at least this far from each other, in sup-norm
+ROUNDS = 6
+
+
+@lru_cache(maxsize=16)
+def scan_points(box: Box) -> Array:
+    """Where functions on `box` are looked at first: (n, d), corners of the cube included in up to six dimensions."""
+    d = box.dim
+    spread: Array = qmc.Sobol(d, scramble=True, rng=np.random.default_rng(0)).random_base2(12 if d <= 2 else 14)
+    corners = np.array(np.meshgrid(*[[0.0, 1.0]] * d)).reshape(d, -1).T if d <= 6 else np.zeros((0, d))
+    points = np.unique(box.snap(np.vstack([spread, corners])), axis=0)
+    points.flags.writeable = False
+    return points
+
+
+def maxima(basis: Basis, box: Box, C: Array, features: Array) -> tuple[Array, Array]:
+    """Where Σ c_i φ_i is largest on `box`, and its value there, for each row c of C: (k, d), (k,).
+
+    `features` are the basis at `scan_points(box)`: (n, m).
+    """
+    C, back = np.unique(C, axis=0, return_inverse=True)  # a world that stands still is searched once
+    tops = [_separate(scan_points(box), values) for values in C @ features.T]
+    owner = np.repeat(np.arange(len(C)), [len(top) for top in tops])
+    X, values = ascend(_Rows(basis, C[owner]), np.vstack(tops), box.continuous)
+    X = np.array([X[owner == i][np.argmax(values[owner == i])] for i in range(len(C))])
+    if not box.continuous.all():
+        X = np.array([maximise(_Rows(basis, c[None], x[None]), box, Ask(1, 1.0)) for c, x in zip(C, X, strict=True)])
+    X, values = _polish(_Rows(basis, C), X, box.continuous)
+    back = back.reshape(-1)
+    return X[back], values[back]
+
+
+def _separate(points: Array, values: Array) -> Array:
+    """The highest points, none within APART of a higher one: (≤ STARTS, d)."""
+    highest = np.argpartition(-values, len(values) // 16)[: len(values) // 16 + 1]
+    points = points[highest[np.argsort(-values[highest], kind="stable")]]
+    chosen: list[Array] = []
+    while len(points) and len(chosen) < STARTS:
+        chosen.append(points[0])
+        points = points[np.abs(points - points[0]).max(axis=1) > APART]
+    return np.array(chosen)
+
+
+def _polish(f: _Rows, X: Array, free: Array) -> tuple[Array, Array]:
+    """Uphill again and again, each time as if from the start, until nothing is gained."""
+    values = f(X)
+    for _ in range(ROUNDS):
+        X, better = ascend(f, X, free)
+        if (better - values).max() < 1e-10:
+            break
+        values = better
+    return X, better
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A function for each row of C, asked at its own row of X; where C is one row, that function at every row of X."""
+
+    basis: Basis
+    C: Array  # (n, m)
+    start: Array | None = None
+
+    def __call__(self, X: Array) -> Array:
+        return np.einsum("nm,nm->n", self.basis.features(X), np.broadcast_to(self.C, (len(X), self.C.shape[1])))
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        C = np.broadcast_to(self.C, (len(X), self.C.shape[1]))
+        return self(X), np.matmul(C[:, None, :], self.basis.gradient(X))[:, 0]
+
+    def anchors(self) -> Array:
+        assert self.start is not None
+        return self.start

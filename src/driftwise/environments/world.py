@@ -1,0 +1,190 @@
+"""A simulated world: a random function of an RKHS that drifts, seen through noise, with its optimum known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.environments.drift import Drift
+from driftwise.environments.noise import Noise
+from driftwise.environments.optimum import maxima, scan_points
+from driftwise.environments.rkhs import Basis
+from driftwise.environments.tape import KEPT, Recent, Tape, place
+from driftwise.kernels import Kernel
+from driftwise.records import Array, Point
+from driftwise.spaces import Box, Space
+
+
+class Environment(Protocol):
+    """All that `run` needs. Times count from 1; X are rows, (n, d), of the space's own coordinates."""
+
+    def value(self, t: int, X: Array) -> Array:
+        """f_t at the rows of X: (n,)."""
+        ...
+
+    def observe(self, t: int, x: Array) -> float:
+        """f_t(x) and noise."""
+        ...
+
+    def best(self, t: int) -> float:
+        """max f_t."""
+        ...
+
+
+class SeededEnvironment(Environment, Protocol):
+    """What all environments of this package are besides: they know their space, and can be had for any seed."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def space(self) -> Space: ...
+    @property
+    def kernel(self) -> Kernel: ...
+    @property
+    def noise(self) -> Noise: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def horizon(self) -> int: ...
+    def seeded(self, seed: int) -> Self: ...
+    def best_x(self, t: int) -> Array: ...
+    def variation(self, horizon: int) -> float: ...
+    def sup_variation(self, horizon: int) -> float: ...
+
+
+@dataclass(frozen=True)
+class World:
+    """f_t = Σ c_i(t) φ_i, with c(t) from `drift` and `seed`, seen as f_t(x) + `noise`. `horizon` is the usual one.
+
+    On candidates the optimum is exact; on a box it is known to 1e-6 (`optimum.py`).
+
+    >>> from driftwise import RBF, Candidates
+    >>> from driftwise.environments import Abrupt, Expansion, Gaussian, World
+    >>> line = Candidates(np.linspace(0, 1, 5))
+    >>> world = World(line, Expansion(RBF(0.2), line, norm=1.0), Abrupt((10,)), Gaussian(0.1), seed=3)
+    >>> bool(world.best(1) == world.value(1, line.points).max())
+    True
+    >>> world.variation(10), world.variation(11) > 0
+    (0.0, True)
+    """
+
+    space: Space
+    basis: Basis
+    drift: Drift
+    noise: Noise
+    seed: int = 0
+    horizon: int = 500
+    name: str = "world"
+
+    def __post_init__(self) -> None:
+        checks.count("seed", self.seed, least=0)
+        checks.count("horizon", self.horizon)
+
+    def seeded(self, seed: int) -> World:
+        """The same kind of world, with the functions and the noise of `seed`."""
+        return replace(self, seed=seed)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the RKHS that the functions live in."""
+        return self.basis.kernel
+
+    def value(self, t: int, X: Array) -> Array:
+        """f_t at the rows of X: (n,)."""
+        if X is self.space.points:
+            return self._tape.values(t).copy()
+        X = np.asarray(X, dtype=float)
+        # from the same table that the optimum is taken from: regret is exactly 0 there, not 1e-16
+        known = [self._index.get(tuple(x), -1) for x in X.tolist()]
+        if -1 not in known:
+            return self._tape.values(t)[known]
+        return self.basis.features(X) @ self._tape.coefficients(t)
+
+    def observe(self, t: int, x: Array) -> float:
+        """f_t(x) + η_t."""
+        return float(self.value(t, np.asarray(x)[None])[0]) + self.noise.draw(self.seed, t)
+
+    def best(self, t: int) -> float:
+        """max f_t."""
+        return self._optimum(t)[1]
+
+    def best_x(self, t: int) -> Array:
+        """Where f_t is largest, the first of equals: (d,)."""
+        return self._optimum(t)[0]
+
+    def norm(self, t: int) -> float:
+        """‖f_t‖_H."""
+        return float(self.basis.norms(self._tape.coefficients(t)[None])[0])
+
+    def bound(self, horizon: int) -> float:
+        """B = max ‖f_t‖_H over t ≤ horizon."""
+        return float(max(self.basis.norms(C).max() for C in self._tape.coefficient_blocks(horizon)))
+
+    def variation(self, horizon: int) -> float:
+        """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H."""
+        moves = differences(self._tape.coefficient_blocks(horizon))
+        return float(sum(self.basis.norms(C).sum() for C in moves))
+
+    def sup_variation(self, horizon: int) -> float:
+        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, to 1e-6 a step on a box."""
+        if self.space.points is not None:
+            moves = differences(self._tape.value_blocks(horizon))
+            return float(sum(np.abs(V).max(axis=1).sum() for V in moves))
+        moves = differences(self._tape.coefficient_blocks(horizon))
+        return float(sum(np.maximum(self._maxima(C)[1], self._maxima(-C)[1]).sum() for C in moves))
+
+    # --- what it keeps in mind, all of which can be made again -------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The description alone: it is small, and the rest is made again where it is sent."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _tape(self) -> Tape:
+        return Tape(self.basis, self.drift, self.seed, lambda: _features(self.basis, self.space))
+
+    @cached_property
+    def _index(self) -> dict[Point, int]:
+        points = self.space.points
+        return {} if points is None else {tuple(x): i for i, x in reversed(list(enumerate(points.tolist())))}
+
+    @cached_property
+    def _optima(self) -> Recent[tuple[Array, Array]]:
+        return Recent(KEPT)
+
+    def _optimum(self, t: int) -> tuple[Array, float]:
+        if self.space.points is not None:
+            values = self._tape.values(t)
+            i = int(np.argmax(values))
+            return self.space.points[i], float(values[i])
+        block, row = place(t)
+        X, tops = self._optima.get_or(block, lambda: self._maxima(self._tape.coefficient_block(block)))
+        return X[row], float(tops[row])
+
+    def _maxima(self, C: Array) -> tuple[Array, Array]:
+        assert isinstance(self.space, Box)
+        return maxima(self.basis, self.space, C, _features(self.basis, self.space))
+
+
+@lru_cache(maxsize=2)
+def _features(basis: Any, space: Space) -> Array:
+    """The basis at the candidates, or where a box is scanned: (n, m). Worlds of different seeds share it."""
+    if space.points is not None:
+        return basis.features(space.points)
+    assert isinstance(space, Box)
+    return basis.features(scan_points(space))
+
+
+def differences(blocks: Iterator[Array]) -> Iterator[Array]:
+    """Row t + 1 less row t, of a table that comes in blocks of rows."""
+    last: Array | None = None
+    for block in blocks:
+        rows = block if last is None else np.vstack([last, block])
+        last = rows[-1:]
+        if len(rows) > 1:
+            yield np.diff(rows, axis=0)

@@ -1,0 +1,111 @@
+"""The named worlds: published benchmarks, and ours, each with its exact definition.
+
+Every maker takes `seed` and a few options by keyword, numbers all of them, and gives a `World`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.stats import qmc
+
+from driftwise import checks
+from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still
+from driftwise.environments.noise import Gaussian
+from driftwise.environments.rkhs import Expansion, Whitened
+from driftwise.environments.world import World
+from driftwise.kernels import RBF, Matern
+from driftwise.spaces import Box, Candidates, Float
+
+
+def still(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
+    """Deng's function, standing still: what forgetting costs where there is nothing to forget."""
+    return _deng("still", Still(), seed=seed, noise=noise, norm=norm)
+
+
+def deng_abrupt(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
+    """Deng et al., AISTATS 2022, abrupt: f_t is one function to t = 100, a second to 200, a third to T = 500."""
+    return _deng("deng-abrupt", Abrupt((100, 200)), seed=seed, noise=noise, norm=norm)
+
+
+def deng_slow(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
+    """Deng et al., AISTATS 2022, slow: straight from one function at t = 1 to a second at 250 to a third at T = 500."""
+    return _deng("deng-slow", Slow((1, 250, 500)), seed=seed, noise=noise, norm=norm)
+
+
+def bogunovic(
+    *,
+    seed: int = 0,
+    epsilon: float = 0.01,
+    nu: float | None = None,
+    side: int = 50,
+    noise: float = 0.1,
+    horizon: int = 200,
+) -> World:
+    """Bogunovic et al., AISTATS 2016: a 50 × 50 grid on [0, 1]², f_1 ~ GP(0, k), f_{t+1} = √(1−ε) f_t + √ε g_{t+1}.
+
+    k is RBF(0.2), or Matérn of smoothness `nu` and the same lengthscale; published with ε ∈ {.001, .01, .03}, noise
+    variance .01 (standard deviation `noise` = .1), T = 200 for RBF and 300 for Matérn-5/2.
+    """
+    kernel: RBF | Matern = RBF(0.2) if nu is None else Matern(nu, 0.2)
+    basis = _gaussian_process(kernel, side, 2)
+    return World(basis.points, basis, Chain(epsilon), Gaussian(noise), seed, horizon, "bogunovic")
+
+
+def rotating(*, seed: int = 0, period: float = 300.0, side: int = 16, noise: float = 0.1) -> World:
+    """Ours: f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t−1)/period, g ~ GP(0, RBF(0.2)) on a 16 × 16 grid; T = 600."""
+    basis = _gaussian_process(RBF(0.2), side, 2)
+    return World(basis.points, basis, Rotating(period), Gaussian(noise), seed, 600, "rotating")
+
+
+def rotating_box(*, seed: int = 0, dim: int = 2, period: float = 300.0, noise: float = 0.1, norm: float = 2.0) -> World:
+    """Ours, on the unit cube itself: as rotating, with g = Σ a_i k(·, c_i), 40 centres, k = RBF(0.2·√dim); T = 200."""
+    return on_box(Rotating(period), seed=seed, dim=dim, noise=noise, norm=norm, horizon=200, name="rotating-box")
+
+
+def on_box(
+    drift: Drift,
+    *,
+    seed: int = 0,
+    dim: int = 2,
+    centres: int = 40,
+    noise: float = 0.1,
+    norm: float = 2.0,
+    horizon: int = 200,
+    name: str = "box",
+) -> World:
+    """Any drift of f = Σ a_i k(·, c_i), a ~ U[−1, 1] scaled to `norm`, on [0, 1]^dim, k = RBF(0.2·√dim)."""
+    box = Box.of({f"x{j}": Float(0, 1) for j in range(checks.count("dim", dim))})
+    basis = Expansion(RBF(0.2 * dim**0.5), _spread(checks.count("centres", centres), dim), norm)
+    return World(box, basis, drift, Gaussian(noise), seed, horizon, name)
+
+
+def line(n: int) -> Candidates:
+    """n equally spaced points of [0, 1]."""
+    return grid(n, 1)
+
+
+@lru_cache(maxsize=16)
+def grid(side: int, dim: int) -> Candidates:
+    """side^dim equally spaced points of [0, 1]^dim."""
+    axis = np.linspace(0.0, 1.0, checks.count("side", side, least=2))
+    axes = np.meshgrid(*[axis] * dim, indexing="ij")
+    return Candidates(np.stack(axes, axis=-1).reshape(-1, dim))
+
+
+def _deng(name: str, drift: Drift, *, seed: int, noise: float, norm: float | None) -> World:
+    """100 points of [0, 1], k = RBF(0.2), f = Σ_{i≤100} a_i k(·, x_i), a ~ U[−1, 1], T = 500."""
+    points = line(100)
+    return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise), seed, 500, name)
+
+
+@lru_cache(maxsize=4)
+def _gaussian_process(kernel: RBF | Matern, side: int, dim: int) -> Whitened:
+    return Whitened(kernel, grid(side, dim))
+
+
+@lru_cache(maxsize=16)
+def _spread(n: int, dim: int) -> Candidates:
+    """n points of low discrepancy."""
+    return Candidates(qmc.Halton(dim, scramble=True, rng=np.random.default_rng(0)).random(n))

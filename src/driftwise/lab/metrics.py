@@ -1,0 +1,75 @@
+"""Regret as curves, and means over seeds with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.records import Array, Step
+
+
+def regrets(steps: Iterable[Step]) -> Array:
+    """r_t = max f_t − f_t(x_t): (T,)."""
+    return np.array([step.regret for step in steps])
+
+
+def cumulative_regret(steps: Iterable[Step]) -> Array:
+    """R(t) = Σ_{s≤t} r_s: (T,)."""
+    return np.cumsum(regrets(steps))
+
+
+def mean_regret(steps: Iterable[Step]) -> Array:
+    """R(t)/t: (T,)."""
+    total = cumulative_regret(steps)
+    return total / np.arange(1, len(total) + 1)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and where it may well lie: numbers, or (T,) where curves were averaged."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+    def overlaps(self, other: Interval) -> bool:
+        """Whether the two have a value in common, anywhere."""
+        return bool(np.any((self.low <= other.high) & (other.low <= self.high)))
+
+
+def student(values: Array, *, level: float = 0.95) -> Interval:
+    """mean ± t_{n−1} s/√n over the first axis, the seeds; one seed alone says nothing, and its interval is infinite.
+
+    >>> interval = student(np.array([1.0, 2.0, 3.0]))
+    >>> round(float(interval.high), 3)
+    4.484
+    """
+    values, n = _seeds(values, level)
+    mean = values.mean(axis=0)
+    if n == 1:
+        return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
+    half = student_t.ppf((1 + level) / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    return Interval(mean, mean - half, mean + half)
+
+
+def bootstrap(values: Array, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Interval:
+    """The mean over the first axis, between quantiles of the means of seeds drawn with replacement."""
+    values, n = _seeds(values, level)
+    rng = np.random.default_rng(checks.count("seed", seed, least=0))
+    counts = rng.multinomial(n, np.full(n, 1 / n), size=checks.count("resamples", resamples))  # (resamples, n)
+    means = np.tensordot(counts / n, values, axes=1)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Interval(values.mean(axis=0), low, high)
+
+
+def _seeds(values: Array, level: float) -> tuple[Array, int]:
+    checks.probability("level", level)
+    values = np.asarray(values, dtype=float)
+    if values.ndim == 0 or not len(values):
+        raise InvalidInput(f"values must have a row for each seed, at least one, got shape {values.shape}")
+    return values, len(values)
