@@ -6,9 +6,12 @@ import inspect
 from typing import Any
 
 from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.policies.ada_opkb import AdaOpkb
 from driftwise.policies.base import AnyPolicy, Policy, replay
 from driftwise.policies.gp_ucb import GpUcb
+from driftwise.policies.master import Master
 from driftwise.policies.pe_gp_ucb import PeGpUcb
+from driftwise.policies.r_perp import RPerp
 from driftwise.policies.random import Random
 from driftwise.policies.restart import Restart
 from driftwise.policies.smooth_gp_ucb import SmoothGpUcb
@@ -18,7 +21,12 @@ from driftwise.policies.ui_gp_ucb import UiGpUcb
 from driftwise.policies.window import Window
 
 REGISTRY: dict[str, Any] = {
-    cls.name: cls for cls in (GpUcb, Restart, Window, Random, TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb)
+    cls.name: cls
+    for cls in (
+        *(GpUcb, Restart, Window, Random),
+        *(TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb),
+        *(Master, AdaOpkb, RPerp),
+    )
 }
 
 __all__ = ["REGISTRY", "AnyPolicy", "GpUcb", "Policy", "Random", "Restart", "Window", "options_of", "policy", "replay"]

@@ -8,7 +8,7 @@ from driftwise import widths
 from driftwise.acquisition import Model, Width
 from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel, Matern
-from driftwise.spaces import as_space
+from driftwise.spaces import Space, as_space
 
 
 def model(space: Any, kernel: Kernel | None, noise: float, standardise: bool) -> Model:
@@ -25,3 +25,12 @@ def width(given: float | Width) -> Width:
     if not callable(given):
         raise InvalidInput(f"width must be a number or a width, as 2.0, got {given!r}")
     return given
+
+
+def finite(name: str, space: Space) -> None:
+    """Refused where the settings cannot be listed."""
+    if space.points is None:
+        raise InvalidInput(
+            f"{name} is defined on finitely many settings only, and this space cannot be listed; "
+            "give Candidates(points), or Int and Choice parameters with at most 2,500 settings in all"
+        )

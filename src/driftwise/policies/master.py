@@ -1,0 +1,222 @@
+"""MASTER (Wei & Luo 2021) over GP-UCB: instances at many time scales, and two tests of whether the world changed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise import checks
+from driftwise.acquisition import Belief, Model, Ucb, Width, optimistic
+from driftwise.grid import GridPosterior
+from driftwise.kernels import Kernel
+from driftwise.policies import options
+from driftwise.policies.ranges import Range
+from driftwise.posterior import Posterior
+from driftwise.records import Array, Ask, Observation
+from driftwise.rng import Stream, generator
+from driftwise.spaces import Space
+
+Schedule = tuple[NDArray[np.bool_], ...]  # for every order m ≤ n, which of the 2^{n−m} slots have an instance
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A GP-UCB of its own, and the block's sums when its slot began."""
+
+    belief: Belief
+    rewards: float
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Block n = len(schedule) − 1 since round `begun`, at the beginning of round `clock`; `restarts` counts alarms."""
+
+    clock: int
+    begun: int
+    schedule: Schedule
+    instances: tuple[Instance | None, ...]  # the live one of every order
+    rewards: float = 0.0  # Σ R
+    excess: float = 0.0  # Σ (g̃ − R)
+    lowest: float = math.inf  # U = min g̃
+    count: int = 0
+    restarts: int = 0
+
+    @property
+    def active(self) -> int:
+        """The order of the shortest instance that covers the round."""
+        return next(m for m, instance in enumerate(self.instances) if instance is not None)
+
+
+@dataclass(frozen=True)
+class _OwnClock:
+    """The width at an instance's own clock, which counts what the instance has seen."""
+
+    width: Width
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return self.width(belief, len(belief) + 1)
+
+
+@dataclass(frozen=True)
+class Master:
+    """Play the shortest live instance of GP-UCB; begin again where one that ends beat U, or rewards lag g̃.
+
+    A block of 2^n rounds has an order-m instance in each slot of 2^m with probability ρ(2^n)/ρ(2^m) = 2^{(m−n)/2}. With g̃
+    the UCB's maximum, U its least so far and ρ̂(t) = κ/√t, begin again where the mean reward over an instance's span is
+    ≥ U + 9ρ̂(2^m) (Test 1), or the block's mean of g̃ − R is ≥ 3ρ̂(t) (Test 2). It needs the range of the rewards, and
+    no budget. A step is one of gp-ucb on the active instance (with two maximisations on a box).
+
+    >>> from driftwise import Candidates
+    >>> policy = Master.of(Candidates([[0.0], [1.0]]))
+    >>> policy.choose(policy.start(), Ask(number=1, at=1.0)).tolist()
+    [0.0]
+    """
+
+    name: ClassVar[str] = "master-gp-ucb"
+
+    model: Model
+    width: Width
+    rewards: Range
+    kappa: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kappa", checks.positive("kappa", self.kappa))
+        object.__setattr__(self, "seed", checks.count("seed", self.seed, least=0))
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        kernel: Kernel | None = None,
+        noise: float = 0.01,
+        width: float | Width = 2.0,
+        kappa: float = 1.0,
+        low: float = -1.0,
+        high: float = 1.0,
+        seed: int = 0,
+    ) -> Master:
+        return cls(options.model(space, kernel, noise, False), options.width(width), Range(low, high), kappa, seed)
+
+    def threshold(self, t: int) -> float:
+        """ρ̂(t) = κ/√t."""
+        return self.kappa / math.sqrt(t)
+
+    def schedule(self, begun: int, n: int) -> Schedule:
+        """The instances of a block of order n that begins at round `begun`: a function of the policy's seed."""
+        rng = generator(self.seed, begun, Stream.SCHEDULE)
+        return tuple(rng.random(2 ** (n - m)) < 2 ** ((m - n) / 2) for m in range(n + 1))
+
+    @property
+    def space(self) -> Space:
+        return self.model.space
+
+    @property
+    def memory(self) -> None:
+        return None
+
+    def start(self) -> Block:
+        return self._block(1, 0, 0)
+
+    def choose(self, state: Block, ask: Ask) -> Array:
+        belief = self._live(self._advance(state, ask.number)).belief
+        clock = _OwnClock(self.width)
+        return optimistic(self.model, belief, clock, ask)
+
+    def update(self, state: Block, seen: Observation) -> Block:
+        state = self._advance(state, seen.number)
+        live = self._live(state)
+        scaled = replace(seen, y=self.rewards.symmetric(seen.y))
+        reward, promise = self.rewards.unit(seen.y), self.promise(live.belief, seen)
+        instances = list(state.instances)
+        instances[state.active] = replace(live, belief=live.belief.observe(scaled))
+        state = replace(
+            state,
+            instances=tuple(instances),
+            rewards=state.rewards + reward,
+            excess=state.excess + promise - reward,
+            lowest=min(state.lowest, promise),
+            count=state.count + 1,
+        )
+        return self._advance(state, seen.number + 1)
+
+    def belief(self, state: Block, ask: Ask) -> Belief:
+        """The active instance's."""
+        belief = self._live(self._advance(state, ask.number)).belief
+        assert isinstance(belief, Posterior | GridPosterior)
+        return replace(belief, fixed_units=self.rewards.units)  # it saw the rewards mapped to [−1, 1]
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return True
+
+    # --- its parts ----------------------------------------------------------------------------------------------
+
+    def promise(self, belief: Belief, seen: Observation) -> float:
+        """g̃ = max UCB, as a reward in [0, 1]; the instance's own clock counts what it has seen."""
+        ucb = Ucb(belief, _OwnClock(self.width)(belief, seen.number))
+        found = self.space.argmax(ucb, Ask(number=seen.number, at=seen.at, seed=self.seed))
+        rows = np.array([found, seen.x])  # on a box the maximiser that was played may be the better one
+        return float(np.clip((ucb(rows).max() + 1) / 2, 0.0, 1.0))
+
+    def changed(self, state: Block) -> bool:
+        """Tests 1 and 2 at the end of round `clock`, over the rounds that had a reward."""
+        if not state.count:
+            return False
+        played = state.clock - state.begun + 1
+        ended = (i for m, i in enumerate(state.instances) if i is not None and played % 2**m == 0)
+        return state.excess / state.count >= 3 * self.threshold(state.count) or any(
+            self._beats(state, instance) for instance in ended
+        )
+
+    def _live(self, state: Block) -> Instance:
+        live = state.instances[state.active]
+        assert live is not None
+        return live
+
+    def _beats(self, state: Block, instance: Instance) -> bool:
+        count = state.count - instance.count
+        if not count:
+            return False
+        return (state.rewards - instance.rewards) / count >= state.lowest + 9 * self.threshold(count)
+
+    def _advance(self, state: Block, number: int) -> Block:
+        """The state at the beginning of round `number`: rounds without a reward pass, too."""
+        while state.clock < number:
+            state = self._end_round(state)
+        return state
+
+    def _end_round(self, state: Block) -> Block:
+        if self.changed(state):
+            return self._block(state.clock + 1, 0, state.restarts + 1)
+        n, played = len(state.schedule) - 1, state.clock - state.begun + 1
+        if played == 2**n:
+            return self._block(state.clock + 1, n + 1, state.restarts)
+        instances = list(state.instances)
+        for m in range(n + 1):
+            if played % 2**m:
+                break  # nor does any longer slot begin here
+            fresh = Instance(self.model.prior(), state.rewards, state.count)
+            instances[m] = fresh if state.schedule[m][played // 2**m] else None
+        return replace(state, clock=state.clock + 1, instances=tuple(instances))
+
+    def _block(self, begun: int, n: int, restarts: int) -> Block:
+        schedule = self.schedule(begun, n)
+        fresh = Instance(self.model.prior(), 0.0, 0)
+        instances = tuple(fresh if slots[0] else None for slots in schedule)
+        return Block(begun, begun, schedule, instances, restarts=restarts)
+
+
+def theory_kappa(*, horizon: int, beta: float, gamma: float, delta: float = 0.01) -> float:
+    """κ = 6(log₂ T + 1) ln(T/δ) · max(1, β_T √(γ_T ln(T/δ))), so that ρ̂(t) = κ/√t.
+
+    >>> round(theory_kappa(horizon=10_000, beta=0.0, gamma=0.0, delta=1e-4))
+    1579
+    """
+    log = math.log(horizon / delta)
+    return 6 * (math.log2(horizon) + 1) * log * max(1.0, beta * math.sqrt(gamma * log))
