@@ -6,6 +6,7 @@ from driftwise.lab import run
 from driftwise.policies import policy
 from driftwise.posterior import Posterior
 from driftwise.spaces import Candidates, Choice, Float, Int
+from driftwise.study import Study
 
 __all__ = [
     "RBF",
@@ -18,6 +19,7 @@ __all__ = [
     "Posterior",
     "Product",
     "Scaled",
+    "Study",
     "Sum",
     "environment",
     "policy",

@@ -1,0 +1,117 @@
+"""Descriptions as JSON and back: kernels, spaces, models, widths and policies.
+
+No pickle: only the classes of `registry` are ever made. A dataclass becomes {"type": its name, field: value, ...};
+tuples become lists and come back as tuples; floats keep every bit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import math
+from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from driftwise import policies
+from driftwise.errors import InvalidInput
+
+ROOMS = ("kernels", "spaces", "acquisition", "widths", "policies")  # a package stands for the modules it imports
+LATER = ("time_kernels", "information")  # where there are such
+
+
+def dumps(value: Any) -> str:
+    """A description as JSON text.
+
+    >>> from driftwise import RBF
+    >>> dumps(RBF(0.1))
+    '{"type":"RBF","lengthscale":0.1}'
+    """
+    return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def loads(text: str) -> Any:
+    """The description that `dumps` wrote.
+
+    >>> loads('{"type": "RBF", "lengthscale": 0.1}')
+    RBF(lengthscale=0.1)
+    """
+    try:
+        return decode(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"a description must be JSON: {error}") from None
+
+
+def encode(value: Any) -> Any:
+    """A description as plain dicts, lists, text and numbers."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"type": "float", "value": repr(value)}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    if isinstance(value, dict):
+        return {"type": "dict", "items": [[encode(key), encode(item)] for key, item in value.items()]}
+    kind = type(value).__name__
+    if registry().get(kind) is not type(value):
+        raise InvalidInput(f"{value!r:.80} cannot be written down: {kind} is none of {', '.join(sorted(registry()))}")
+    return {"type": kind} | {name: encode(getattr(value, name)) for name in _fields(type(value))}
+
+
+def decode(data: Any) -> Any:
+    """The description that `encode` wrote."""
+    if isinstance(data, list):
+        return tuple(decode(item) for item in data)
+    if not isinstance(data, dict):
+        return data
+    kind = data.get("type")
+    if kind == "float":
+        return float(data["value"])
+    if kind == "dict":
+        return {decode(key): decode(item) for key, item in data["items"]}
+    cls = registry().get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise InvalidInput(f"unknown type {kind!r:.80}; known are {', '.join(sorted(registry()))}")
+    given = {name: decode(item) for name, item in data.items() if name != "type"}
+    unknown = sorted(given.keys() - set(_fields(cls)))
+    if unknown:
+        raise InvalidInput(f"{kind} has no field {unknown[0]!r:.80}; it has {', '.join(_fields(cls)) or 'none'}")
+    try:
+        return cls(**given)
+    except TypeError as error:
+        raise InvalidInput(f"{kind} cannot be made from {sorted(given)}: {error}") from None
+
+
+@cache
+def registry() -> dict[str, type]:
+    """Every class that may be written and made again, by name: the policies, and what they are made of.
+
+    A name that two classes have, as a policy's `State`, is left out unless one of them is a registered policy.
+    """
+    named: dict[str, list[type]] = {}
+    for module in _modules():
+        for cls in vars(module).values():
+            if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__:
+                named.setdefault(cls.__name__, []).append(cls)
+    unambiguous = {name: classes[0] for name, classes in named.items() if len(classes) == 1}
+    return unambiguous | {cls.__name__: cls for cls in policies.REGISTRY.values()}
+
+
+def _modules() -> Iterator[ModuleType]:
+    for name in (*ROOMS, *LATER):
+        if importlib.util.find_spec(f"driftwise.{name}") is None:
+            continue
+        room = importlib.import_module(f"driftwise.{name}")
+        yield room
+        own = [part for part in vars(room).values() if isinstance(part, ModuleType)]
+        yield from (part for part in own if part.__name__.startswith(f"{room.__name__}."))
+
+
+def _fields(cls: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(cls) if field.init)

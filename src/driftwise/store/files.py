@@ -1,0 +1,118 @@
+"""Files: which may be opened, how a new one comes to be, what SQLite's errors mean. A file refused is not touched."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import sqlite3
+import stat
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from driftwise.errors import InvalidInput, StoreError
+from driftwise.store.schema import APPLICATION_ID, VERSION
+
+MAGIC = b"SQLite format 3\0"
+
+WHY = {
+    sqlite3.SQLITE_NOTADB: "it is no study file",
+    sqlite3.SQLITE_CORRUPT: "it is damaged or truncated; restore it from a copy",
+    sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
+    sqlite3.SQLITE_FULL: "the disk is full; make room and try again",
+    sqlite3.SQLITE_IOERR: "the disk refused to read or write",
+    sqlite3.SQLITE_CANTOPEN: "it or its folder cannot be opened; make both readable and writable",
+    sqlite3.SQLITE_TOOBIG: "the description is too large",
+}
+
+
+def explain(error: sqlite3.Error, where: str) -> StoreError:
+    """SQLite's error in the user's words."""
+    code = getattr(error, "sqlite_errorcode", None)
+    why = WHY.get(code & 0xFF) if code is not None else None
+    return StoreError(f"{where}: {why} ({error})" if why else f"{where}: {error}")
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """An absolute path, from what a user gave."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
+        raise InvalidInput(f"path must be a file's path, or None for a study in memory, got {path!r:.80}")
+    return Path(text).expanduser().absolute()
+
+
+def check(path: Path) -> None:
+    """Refuse a file that is not ours before SQLite opens it, which might recover or convert it."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise StoreError(f"{path}: it is no study file; give the path of a file")
+        if not status.st_mode & 0o222:  # also for root, whom the system would let write
+            raise StoreError(f"{path}: it is read-only; make the file and its folder writable")
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+    if len(header) < 100 or not header.startswith(MAGIC) or _word(header, 68) != APPLICATION_ID:
+        raise StoreError(f"{path}: it is no study file; give another path, or move it away")
+    if _word(header, 60) > VERSION:
+        raise StoreError(
+            f"{path}: it was written by a newer driftwise (format {_word(header, 60)}, this one reads {VERSION})"
+        )
+    if _is_short(path):
+        time.sleep(0.05)  # another process may just have been moving its log into the file
+        if _is_short(path):
+            raise StoreError(f"{path}: it is truncated; restore it from a copy")
+
+
+def _is_short(path: Path) -> bool:
+    """Whether the file has fewer pages than its header says, and no write-ahead log that could have the rest."""
+    with path.open("rb") as file:
+        header = file.read(100)
+        size = os.fstat(file.fileno()).st_size
+    page = int.from_bytes(header[16:18], "big")
+    whole = size >= _word(header, 28) * (65536 if page == 1 else page)
+    log = Path(f"{path}-wal")
+    return not whole and not (log.exists() and log.stat().st_size)
+
+
+def _word(header: bytes, offset: int) -> int:
+    return int(struct.unpack_from(">I", header, offset)[0])
+
+
+def make(path: Path, build: Callable[[Path], None]) -> None:
+    """A new file, whole or not at all: built aside, synced, and only then named. An existing file is left alone."""
+    aside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.new")
+    try:
+        os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))
+        try:
+            build(aside)
+            _sync(aside)
+            _name(aside, path)
+            _sync(path.parent)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def _name(aside: Path, path: Path) -> None:
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        return  # somebody else was faster: theirs is as good
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
+            raise
+        if not path.exists():  # a file system without links
+            os.replace(aside, path)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

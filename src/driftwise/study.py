@@ -1,0 +1,297 @@
+"""Live studies: ask, tell, recommend. The library's front door; docs/contract.md says what it promises."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from driftwise import checks, codec
+from driftwise.acquisition import Belief, Ucb
+from driftwise.differences import difference
+from driftwise.errors import ConflictError, InvalidInput, StoreError
+from driftwise.fold import Fold
+from driftwise.policies import REGISTRY, AnyPolicy, options_of
+from driftwise.policies import policy as policy_by_name
+from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion
+from driftwise.spaces import Space, as_space
+from driftwise.store import Asked, Chosen, Counts, Log, Store, Told, View, open_store
+
+LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
+LONGEST = 200  # characters of a name or a key
+SIGNS = {"maximize": 1.0, "minimize": -1.0}
+PATIENCE = 32
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a study is, once and for all."""
+
+    policy: AnyPolicy
+    direction: str = "maximize"
+    seed: int = 0
+    patience: int = PATIENCE
+
+    def __post_init__(self) -> None:
+        if self.direction not in SIGNS:
+            raise InvalidInput(f"direction must be 'maximize' or 'minimize', got {self.direction!r:.80}")
+        if checks.count("seed", self.seed, least=0) >= 2**64:
+            raise InvalidInput(f"seed must be below 2⁶⁴, got {self.seed!r:.80}")
+        checks.count("patience", self.patience, least=0)
+
+    @property
+    def sign(self) -> float:
+        return SIGNS[self.direction]
+
+    def to_json(self) -> str:
+        data = {"policy": codec.encode(self.policy), "direction": self.direction, "seed": self.seed}
+        return json.dumps(
+            data | {"patience": self.patience}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Description:
+        data = json.loads(text)
+        return cls(codec.decode(data.pop("policy")), **data)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A study at a glance."""
+
+    name: str
+    path: str | None
+    description: Description
+    counts: Counts
+
+
+class Study:
+    """Something that is tuned while it changes. In memory, or in a file that several processes may share.
+
+    >>> from driftwise import Candidates
+    >>> study = Study("doors", space=Candidates([[0.0], [1.0]], names=["door"]), window=10)
+    >>> s = study.ask()
+    >>> s.number, s.params
+    (1, {'door': 0.0})
+    >>> study.tell(s, 3.5)
+    Receipt(number=1, new=True, in_window=True)
+    >>> study.tell(s, 3.5)
+    Receipt(number=1, new=False, in_window=True)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        space: Any = None,
+        policy: str | tuple[str, dict[str, Any]] | AnyPolicy = "sw-gp-ucb",
+        *,
+        path: Path | None = None,
+        seed: int = 0,
+        direction: str = "maximize",
+        patience: int = PATIENCE,
+        **options: Any,
+    ) -> None:
+        """Make a study, or open it again where it is there already with the same description.
+
+        `policy` is a name (with `options`), a pair of a name and its options, or a policy as it is. By name, rewards
+        are standardised unless `standardise=False`. A suggestion without a reward counts as pending while the next
+        `patience` suggestions are made.
+        """
+        _check_text("a study's name", name)
+        given = Description(_policy(policy, space, options), direction, seed, patience)
+        text = given.to_json()  # refused before a file is made
+        store = open_store(path)
+        log = store.create(name, text)
+        if log.description != text:
+            told_apart = difference(json.loads(log.description), json.loads(text))
+            if told_apart:
+                raise ConflictError(f"study {name!r} was made otherwise: {told_apart}; use Study.open, or another name")
+        self._set_up(store, log, given, path)
+
+    @classmethod
+    def open(cls, name: str, *, path: Path) -> Self:
+        """A study that is there already."""
+        _check_text("a study's name", name)
+        if path is None:
+            raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
+        store = open_store(path, create=False)
+        log = store.open(name)
+        try:
+            description = Description.from_json(log.description)
+        except (InvalidInput, TypeError, ValueError, KeyError, AttributeError) as error:
+            raise StoreError(f"{path}: study {name!r} has a description this driftwise cannot read: {error}") from error
+        study = cls.__new__(cls)
+        study._set_up(store, log, description, path)
+        return study
+
+    @staticmethod
+    def names(path: Path) -> list[str]:
+        """The studies in a file."""
+        return open_store(path, create=False).names()
+
+    def _set_up(self, store: Store, log: Log, description: Description, path: Path | None) -> None:
+        self.name = log.name
+        self.path = None if path is None else os.fspath(path)
+        self.description = description
+        self._store = store
+        self._log = log
+        self._fold = Fold(description.policy, description.sign)
+
+    # --- ask ----------------------------------------------------------------------------------------------------
+
+    def ask(self, key: str | None = None, at: float | None = None) -> Suggestion:
+        """What to try next. Asked again with the same `key` it gives the same suggestion, whoever asks and whenever."""
+        if key is not None:
+            _check_text("a key", key)
+        time = None if at is None else _finite("at", at)
+        return self._suggestion(self._log.ask(key, lambda view: self._choose(view, time)))
+
+    def _choose(self, view: View, at: float | None) -> Chosen:
+        """Inside the transaction, so that of two who ask at once the second sees the first one's point as pending."""
+        ask = self._next(view, at)
+        state = self._fold.state(view)
+        x = self.policy.choose(state, ask)
+        return Chosen(tuple(float(v) for v in x), ask.at, self._jitter(state, ask))
+
+    def _next(self, view: View, at: float | None) -> Ask:
+        number = view.counts.last + 1
+        pending = tuple(asked.x for asked in view.pending(self.description.patience))
+        return Ask(number, float(number) if at is None else at, pending, seed=self.description.seed)
+
+    def _jitter(self, state: Any, ask: Ask) -> float:
+        try:
+            return float(self.policy.belief(state, ask).jitter)
+        except InvalidInput:  # a policy that has no belief needs no jitter
+            return 0.0
+
+    # --- tell ---------------------------------------------------------------------------------------------------
+
+    def tell(self, suggestion: Suggestion | str, reward: float, at: float | None = None) -> Receipt:
+        """The reward of a suggestion, or of its id: once. The same again changes nothing, another is refused."""
+        id = _id(suggestion)
+        time = None if at is None else _finite("at", at)
+        return self._receipt(self._log.tell(id, _reward(reward), time, self.policy.memory))
+
+    def observe(self, params: Params, reward: float, at: float | None = None, key: str | None = None) -> Receipt:
+        """A reward at a point that nobody asked for; with a `key`, once however often it is sent."""
+        if key is not None:
+            _check_text("a key", key)
+        x = self.space.to_unit(params)
+        time = None if at is None else _finite("at", at)
+        return self._receipt(self._log.observe(x, _reward(reward), time, key, self.policy.memory))
+
+    def abandon(self, suggestion: Suggestion | str) -> None:
+        """This suggestion will not be tried. It is no observation; should a reward come after all, it still counts."""
+        self._log.abandon(_id(suggestion))
+
+    def _receipt(self, told: Told) -> Receipt:
+        in_window = self.policy.remembers(told.number, newest=told.last, newer=told.newer)
+        return Receipt(told.number, told.new, in_window)
+
+    # --- what it knows ------------------------------------------------------------------------------------------
+
+    def recommend(self, at: float | None = None) -> Recommendation:
+        """The best setting now: where the posterior mean is largest, in your own units."""
+        belief, ask = self._belief(None if at is None else _finite("at", at))
+        x = self.space.argmax(Ucb(belief, 0.0), replace(ask, pending=()))
+        mean, std = belief.predict(x[None, :])
+        location, scale = belief.units
+        params = self.space.from_unit(tuple(float(v) for v in x))
+        return Recommendation(
+            params, self.description.sign * (location + scale * float(mean[0])), scale * float(std[0])
+        )
+
+    def belief(self, at: float | None = None) -> Belief:
+        """What the policy thinks now, of rewards to be maximised; `belief.units` are their location and scale."""
+        return self._belief(None if at is None else _finite("at", at))[0]
+
+    def _belief(self, at: float | None) -> tuple[Belief, Ask]:
+        with self._log.view() as view:
+            if not view.counts.told:
+                raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
+            ask = self._next(view, at)
+            return self.policy.belief(self._fold.state(view), ask), ask
+
+    def observations(self) -> Iterator[Observation]:
+        """The log, in the order of its numbers; rewards as they were told, points as `space.from_unit` takes them."""
+        return self._log.observations()
+
+    def pending(self) -> list[Suggestion]:
+        """The suggestions that the next ask takes as pending: awaited, and not older than `patience` suggestions."""
+        with self._log.view() as view:
+            return [self._suggestion(asked) for asked in view.pending(self.description.patience)]
+
+    def describe(self) -> Summary:
+        """What it is and where it stands."""
+        with self._log.view() as view:
+            return Summary(self.name, self.path, self.description, view.counts)
+
+    def close(self) -> None:
+        """Let go of the file. Never needed: all is on the disk already, and the next call opens it again."""
+        self._store.close()
+
+    @property
+    def policy(self) -> AnyPolicy:
+        return self.description.policy
+
+    @property
+    def space(self) -> Space:
+        return self.description.policy.space
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r}, policy={self.policy.name!r}, path={self.path!r})"
+
+    def _suggestion(self, asked: Asked) -> Suggestion:
+        return Suggestion(asked.id, asked.number, self.space.from_unit(asked.x), asked.at, asked.key, asked.x)
+
+
+def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
+    """A policy from what a user gave: a name, a pair, or a policy."""
+    if isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], dict):
+        policy, options = policy[0], policy[1] | options
+    if not isinstance(policy, str):
+        return _policy_as_given(policy, space, options)
+    if space is None:
+        raise InvalidInput('a study needs a space, as space={"price": Float(5, 20)}')
+    if policy in REGISTRY and "standardise" in options_of(policy):
+        options = {"standardise": True} | options
+    return policy_by_name(policy, space, **options)
+
+
+def _policy_as_given(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
+    if not all(hasattr(policy, name) for name in ("name", "space", "memory", "start", "choose", "update")):
+        raise InvalidInput(f"policy must be a name, a pair of name and options, or a policy, got {policy!r:.80}")
+    if options:
+        raise InvalidInput(f"options go with a policy's name; this policy has its own, got {', '.join(options)}")
+    if space is not None and as_space(space) != policy.space:
+        raise InvalidInput("space and the policy's own space differ; leave space out")
+    made: AnyPolicy = policy
+    return made
+
+
+def _check_text(what: str, text: Any) -> None:
+    if not isinstance(text, str) or not 0 < len(text) <= LONGEST or not text.isprintable():
+        raise InvalidInput(f"{what} must be 1 to {LONGEST} printable characters, got {text!r:.80}")
+
+
+def _id(suggestion: Suggestion | str) -> str:
+    id = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
+    if not isinstance(id, str):
+        raise InvalidInput(f"tell takes a suggestion or its id, got {suggestion!r:.80}")
+    return id
+
+
+def _reward(value: Any) -> float:
+    reward = _finite("reward", value)
+    if abs(reward) > LARGEST:
+        raise InvalidInput(f"reward must be at most {LARGEST:g} in size, got {reward!r}; scale your rewards")
+    return reward
+
+
+def _finite(name: str, value: Any) -> float:
+    """A finite float; −0 becomes 0, which is what a file gives back."""
+    return checks.real(name, value) + 0.0
