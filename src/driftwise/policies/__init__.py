@@ -18,6 +18,7 @@ from driftwise.policies.smooth_gp_ucb import SmoothGpUcb
 from driftwise.policies.tv_gp_ucb import TvGpUcb
 from driftwise.policies.tv_r_gp_ucb import TvRestart
 from driftwise.policies.ui_gp_ucb import UiGpUcb
+from driftwise.policies.w_dbo import WDbo
 from driftwise.policies.window import Window
 
 REGISTRY: dict[str, Any] = {
@@ -25,7 +26,7 @@ REGISTRY: dict[str, Any] = {
     for cls in (
         *(GpUcb, Restart, Window, Random),
         *(TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb),
-        *(Master, AdaOpkb, RPerp),
+        *(Master, AdaOpkb, RPerp, WDbo),
     )
 }
 

@@ -66,10 +66,10 @@ class _OwnClock:
 class Master:
     """Play the shortest live instance of GP-UCB; begin again where one that ends beat U, or rewards lag g̃.
 
-    A block of 2^n rounds has an order-m instance in each slot of 2^m with probability ρ(2^n)/ρ(2^m) = 2^{(m−n)/2}. With g̃
-    the UCB's maximum, U its least so far and ρ̂(t) = κ/√t, begin again where the mean reward over an instance's span is
-    ≥ U + 9ρ̂(2^m) (Test 1), or the block's mean of g̃ − R is ≥ 3ρ̂(t) (Test 2). It needs the range of the rewards, and
-    no budget. A step is one of gp-ucb on the active instance (with two maximisations on a box).
+    A block of 2^n rounds has an order-m instance in each slot of 2^m with probability ρ(2^n)/ρ(2^m) = 2^{(m−n)/2}. With
+    g̃ the UCB's maximum, U its least so far and ρ̂(t) = κ/√t, begin again where the mean reward over an instance's span
+    is ≥ U + 9ρ̂(2^m) (Test 1), or the block's mean of g̃ − R is ≥ 3ρ̂(t) (Test 2). It needs the range of the rewards,
+    and no budget. A step is one of gp-ucb on the active instance (with two maximisations on a box).
 
     >>> from driftwise import Candidates
     >>> policy = Master.of(Candidates([[0.0], [1.0]]))

@@ -1,0 +1,181 @@
+"""W-DBO (Bardou, Thiran & Ranieri 2024): GP-UCB in space and time that drops the observations that have gone stale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.acquisition import Belief, Model, Ucb, Width
+from driftwise.errors import InvalidInput
+from driftwise.evidence import Evidence, Hyper
+from driftwise.kernels import RBF, Kernel, Matern
+from driftwise.policies import options
+from driftwise.posterior import Posterior
+from driftwise.records import Array, Ask, Observation
+from driftwise.rng import generator
+from driftwise.space_time import SpaceTimePosterior
+from driftwise.spaces import Space
+from driftwise.wasserstein import overlaps, relevance
+
+FEWEST = 2  # observations that are never dropped
+LARGEST_EXPONENT = 100.0  # after any pause, however long, the budget is a number
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What is kept, the hyper-parameters, the budget for removals, and when it was last spent."""
+
+    belief: SpaceTimePosterior
+    hyper: Hyper
+    budget: float = 1.0
+    cleaned: float | None = None
+    last: int = 0
+
+
+@dataclass(frozen=True)
+class GrowingWidth:
+    """β = √(0.2 · d · ln 2n), n the observations kept."""
+
+    dim: int
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(0.2 * self.dim * math.log(2 * max(len(belief), 1)))
+
+
+@dataclass(frozen=True)
+class WDbo:
+    """x_t = argmax μ + βσ at (x, now); then drop the least relevant i, at the price 1 + R_i, while the budget lasts.
+
+    The budget grows by (1 + α)^{Δt/ℓ_T}; `driftwise.wasserstein` has the relevance R_i. The kernel is variance·k_S·k_T,
+    with k_T Matérn in the user's time `at`; its four numbers are fitted by evidence each time the observation's number
+    passes a multiple of `refit`, or stay as given where refit = 0. On boxes and candidates; it needs to know nothing.
+    O(n³) a step and an observation dropped, for the n observations kept, of which there are at most `most`. σ is that of
+    the function, as in the paper; the authors' code adds the noise.
+
+    >>> from driftwise import Candidates
+    >>> policy = WDbo.of(Candidates([[0.0], [1.0]]), starts=0)
+    >>> policy.choose(policy.start(), Ask(number=1, at=1.0)).tolist()
+    [0.0]
+    """
+
+    name: ClassVar[str] = "w-dbo"
+
+    model: Model
+    width: Width
+    scale: float  # ℓ_T to begin with
+    nu: float  # of k_T
+    alpha: float
+    starts: int
+    refit: int
+    most: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model.kernel, RBF | Matern):
+            raise InvalidInput(f"w-dbo needs a kernel it can integrate, RBF or Matern; got {self.model.kernel!r:.80}")
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, as 60 steps"))
+        object.__setattr__(self, "alpha", checks.nonnegative("alpha", self.alpha, fix="at 0 nothing is dropped"))
+        object.__setattr__(self, "starts", checks.count("starts", self.starts, least=0))
+        object.__setattr__(self, "refit", checks.count("refit", self.refit, least=0, fix="0 keeps what is given"))
+        object.__setattr__(self, "most", checks.count("most", self.most, least=FEWEST))
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        kernel: Kernel | None = None,
+        scale: float = 60.0,
+        nu: float = 1.5,
+        noise: float = 0.01,
+        width: float | Width | None = None,
+        alpha: float = 0.25,
+        starts: int = 15,
+        refit: int = 10,
+        most: int = 300,
+        standardise: bool = True,
+    ) -> WDbo:
+        model = options.model(space, kernel, noise, standardise)
+        beta = GrowingWidth(model.space.dim) if width is None else options.width(width)
+        return cls(model, beta, scale, nu, alpha, starts, refit, most)
+
+    @property
+    def space(self) -> Space:
+        return self.model.space
+
+    @property
+    def memory(self) -> None:
+        return None
+
+    def start(self) -> Kept:
+        hyper = Hyper(scale=self.scale, noise=self.model.noise)
+        return Kept(SpaceTimePosterior(self._posterior(hyper)), hyper)
+
+    def choose(self, state: Kept, ask: Ask) -> Array:
+        if ask.number <= self.starts:
+            return self.space.sample(generator(ask.seed, ask.number), 1)[0]
+        belief = self.belief(state, ask)
+        return self.space.argmax(Ucb(belief.imagine(ask.pending), self.width(belief, ask.number)), ask)
+
+    def update(self, state: Kept, seen: Observation) -> Kept:
+        due = self.refit and seen.number // self.refit != state.last // self.refit
+        state = replace(state, belief=state.belief.observe(seen), last=seen.number)
+        return self.clean(self.fit(state) if due and len(state.belief) > FEWEST else state, seen.at)
+
+    def belief(self, state: Kept, ask: Ask) -> SpaceTimePosterior:
+        return state.belief.at(ask.at)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return True  # what is kept depends on all that was seen
+
+    # --- its parts ----------------------------------------------------------------------------------------------
+
+    def clean(self, state: Kept, now: float) -> Kept:
+        """While b > 1 + min R: pay it and drop that observation. `most` is kept whatever it costs: our addition.
+
+        So is that a budget left when only FEWEST remain is void: after a long pause it would empty the memory for ever.
+        """
+        elapsed = 0.0 if state.cleaned is None else max(now - state.cleaned, 0.0)
+        budget = state.budget * (1 + self.alpha) ** min(elapsed / state.hyper.scale, LARGEST_EXPONENT)
+        belief, dropped = state.belief, False
+        while len(belief) > FEWEST:
+            R = self.relevances(belief, state.hyper)
+            i = int(np.argmin(R))
+            if 1 + R[i] >= budget and len(belief) <= self.most:
+                break
+            budget = max(budget / (1 + float(R[i])), 1.0)
+            belief, dropped = belief.select(np.delete(np.arange(len(belief)), i)), True
+        void = dropped and len(belief) == FEWEST
+        cleaned = now if state.cleaned is None else max(now, state.cleaned)
+        return replace(state, belief=belief, budget=1.0 if void else budget, cleaned=cleaned)
+
+    def relevances(self, belief: SpaceTimePosterior, hyper: Hyper) -> Array:
+        """R_i of every observation kept, for the time after the newest of them: (n,)."""
+        posterior, kernel = belief.posterior, hyper.kernel(self._kernel, self.nu)
+        X, at = posterior.X[:, :-1], posterior.X[:, -1]
+        C = overlaps(hyper.space(self._kernel), kernel.time, X, at, float(at.max()))
+        return relevance(posterior.K, posterior.noise, posterior.targets, C, hyper.variance)
+
+    def fit(self, state: Kept) -> Kept:
+        """The hyper-parameters of greatest evidence, from the last ones and from a guess by the span of the times."""
+        posterior = state.belief.posterior
+        X, at = posterior.X[:, :-1], posterior.X[:, -1]
+        span = max(float(np.ptp(at)), 1e-9)
+        evidence = Evidence(self._kernel, self.nu, X, at, posterior.targets)
+        low = Hyper(variance=0.05, stretch=0.1, scale=0.5 * span / len(at), noise=1e-4)
+        high = Hyper(variance=20.0, stretch=20.0, scale=100 * span, noise=1.0)
+        hyper = evidence.maximise([state.hyper, Hyper(scale=span / 2)], low, high)
+        fitted = replace(self._posterior(hyper), X=posterior.X, y=posterior.y)
+        fitted = replace(fitted, K=fitted.kernel(posterior.X, posterior.X))
+        return replace(state, belief=replace(state.belief, posterior=fitted), hyper=hyper)
+
+    @property
+    def _kernel(self) -> RBF | Matern:
+        assert isinstance(self.model.kernel, RBF | Matern)
+        return self.model.kernel
+
+    def _posterior(self, hyper: Hyper) -> Posterior:
+        return Posterior(hyper.kernel(self._kernel, self.nu), hyper.noise, self.model.standardise)
