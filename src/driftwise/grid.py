@@ -32,7 +32,9 @@ from driftwise.records import Array, Observation, Point
 Index = NDArray[np.intp]
 
 REFRESH = 512  # everything is computed afresh when the observation's number passes a multiple of this
-WELL_CONDITIONED = 5e-3  # noise from which updating the inverse keeps all the digits we promise
+# the noise, as a part of the largest prior variance:
+WELL_CONDITIONED = 5e-3  # from here on, updating the inverse keeps all the digits we promise
+SINGULAR = 1e-7  # below this nothing is updated: every step computes everything afresh
 LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is kept (50 MB)
 
 
@@ -71,6 +73,11 @@ class Grid:
     def prior(self) -> Array:
         """k(x, x) at every candidate: (n,)."""
         return self.kernel.diagonal(self.points)
+
+    @cached_property
+    def relative_noise(self) -> float:
+        """λ / max k(x, x): what says how well conditioned a window can be relied on to be."""
+        return self.noise / max(float(self.prior.max()), 1e-300)
 
     @cached_property
     def _matrix(self) -> Array | None:
@@ -148,7 +155,7 @@ class GridPosterior:
         own = K[:, where]
         L, _ = cholesky(own + grid.noise * np.eye(len(own)))
         V = solve_lower(L, K)
-        engine = Inverse if grid.noise >= WELL_CONDITIONED else Factor
+        engine = Inverse if grid.relative_noise >= WELL_CONDITIONED else Factor
         return cls(
             grid=grid,
             contents=_Contents.of(where, Y, K),
@@ -181,12 +188,17 @@ class GridPosterior:
         replay of the last keep + REFRESH observations ends in the same bits.
         """
         i = self.grid.index(seen.x)
-        full = keep is not None and len(self) >= keep
-        if seen.number // REFRESH != self.last // REFRESH:
-            kept = slice(int(full), None)
-            Y = np.vstack([self.Y[kept], self._target(seen.y)])
-            return self._from_contents(self.grid, np.append(self.where[kept], i), Y, seen.number)
-        return self._change(i, seen.y, seen.number, drop=int(full))
+        if not math.isfinite(seen.y):
+            raise InvalidInput(f"a reward must be finite, got {seen.y!r}")
+        drop = 0 if keep is None else max(len(self) + 1 - keep, 0)
+        if drop > 1 or self._due(seen.number):
+            Y = np.vstack([self.Y[drop:], self._target(seen.y)])
+            return self._from_contents(self.grid, np.append(self.where[drop:], i), Y, seen.number)
+        return self._change(i, seen.y, seen.number, drop=drop)
+
+    def _due(self, number: int) -> bool:
+        """Whether all is to be computed afresh."""
+        return number // REFRESH != self.last // REFRESH or self.grid.relative_noise < SINGULAR
 
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, where drop is 1, forget the oldest."""
@@ -259,9 +271,9 @@ class GridPosterior:
     @cached_property
     def general(self) -> Posterior:
         """The same posterior, to be asked anywhere."""
-        X = self.grid.points[self.where]
-        K = self.grid.kernel(X, X)
-        return Posterior(self.grid.kernel, self.grid.noise, self.grid.standardise, X, self.Y[:, 0].copy(), K)
+        X, grid = self.observed, self.grid
+        y, K = self.Y[:, 0].copy(), grid.kernel(X, X)
+        return Posterior(grid.kernel, grid.noise, grid.standardise, X, y, K, self.fixed_units)
 
     @property
     def jitter(self) -> float:

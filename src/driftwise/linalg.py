@@ -2,7 +2,7 @@
 
 Two ways to keep A⁻¹ while the window slides, with one interface (`append`, `slide`):
 `Inverse` updates A⁻¹ itself, the fastest, and right where A is well conditioned; `Factor` refactorises at every slide
-and is right always. Measured on 1,000 candidates (docs/design.md), the first loses all digits at λ = 1e-6; the second none.
+and is right always. Measured on 1,000 candidates (docs/design.md), at λ = 1e-6 the first loses all digits.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from driftwise.errors import InvalidInput
 from driftwise.records import Array
 
 JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, ×10, ...
@@ -29,11 +30,11 @@ def cholesky(A: Array) -> tuple[Array, float]:
         L, info = lapack.dpotrf(jittered.T, lower=1, clean=1)  # A = Aᵀ: the transpose is Fortran's order, no copy
         if info == 0:
             return L, jitter
-    raise AssertionError("A + I is positive definite whenever A is a Gram matrix")  # pragma: no cover
+    raise InvalidInput("the kernel's matrix is not positive definite; is the kernel one, and are its values finite?")
 
 
 def pivoted_cholesky(K: Array, tolerance: float) -> tuple[NDArray[np.intp], Array]:
-    """Pivots p and lower L with L Lᵀ = K[p][:, p], so many that what they leave of the diagonal is at most `tolerance`."""
+    """Pivots p and lower L with L Lᵀ = K[p][:, p], as many as leave at most `tolerance` of the diagonal."""
     packed, pivots, rank, _ = lapack.dpstrf(K, tol=tolerance, lower=1)
     return pivots[:rank].astype(np.intp) - 1, np.asfortranarray(np.tril(packed[:rank, :rank]))
 
