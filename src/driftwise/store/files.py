@@ -84,6 +84,10 @@ def _word(header: bytes, offset: int) -> int:
 
 def make(path: Path, build: Callable[[Path], None]) -> None:
     """A new file, whole or not at all: built aside, synced, and only then named. An existing file is left alone."""
+    left = Path(f"{path}-wal")
+    if left.exists() and left.stat().st_size and not path.exists():
+        # SQLite would take it for the new file's own
+        raise StoreError(f"{path}: it is gone but its log is there; put the file back, or move {left} away")
     aside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.new")
     try:
         os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))

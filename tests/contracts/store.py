@@ -1,0 +1,170 @@
+"""What every store promises. Inherit `StoreContract`, give it a `store` and a way to come back to it after a crash."""
+
+from __future__ import annotations
+
+import pytest
+
+from driftwise.errors import ConflictError, NotFoundError
+from driftwise.records import Observation
+from driftwise.store import Chosen
+
+
+def at(x: float, *, jitter: float = 0.0):
+    """A policy that always answers x."""
+    return lambda view: Chosen((x,), float(view.counts.last + 1), jitter)
+
+
+def never(view):
+    raise AssertionError("this ask must not be computed again")
+
+
+def everything(log) -> tuple:
+    """All that a log says."""
+    with log.view() as view:
+        return view.counts, tuple(view.pending(1000)), tuple(view.tail()), tuple(view.arrived(0))
+
+
+class StoreContract:
+    @pytest.fixture
+    def store(self):
+        raise NotImplementedError
+
+    def again(self, store):
+        """The store as another process, or the same after a crash, finds it."""
+        return store
+
+    def test_studies_are_kept_apart_by_name(self, store):
+        first, second = store.create("a", "{}"), store.create("b", "[]")
+        first.ask("k", at(0.5))
+        assert store.names() == ["a", "b"]
+        assert everything(second)[0].asked == 0
+        assert second.ask("k", at(0.1)).x == (0.1,)
+        assert self.again(store).open("a").description == "{}"
+
+    def test_create_gives_the_study_that_is_there(self, store):
+        store.create("a", "one").ask(None, at(0.5))
+        assert store.create("a", "two").description == "one"
+        assert everything(store.create("a", "two"))[0].asked == 1
+
+    def test_an_unknown_study_is_named(self, store):
+        with pytest.raises(NotFoundError, match="'nobody'"):
+            store.open("nobody")
+
+    def test_ask_is_idempotent_by_key(self, store):
+        log = store.create("a", "{}")
+        first = log.ask("k", at(0.25))
+        assert self.again(store).open("a").ask("k", never) == first
+        made = log.ask(None, at(0.5))
+        assert log.ask(made.key, never) == made
+        assert (first.number, made.number) == (1, 2)
+
+    def test_an_ask_that_fails_leaves_nothing(self, store):
+        log = store.create("a", "{}")
+        before = everything(log)
+        with pytest.raises(AssertionError):
+            log.ask("k", never)
+        assert everything(log) == before
+        assert log.ask("k", at(0.0)).number == 1
+
+    def test_tell_is_exactly_once(self, store):
+        log = store.create("a", "{}")
+        asked = log.ask(None, at(0.25))
+        assert log.tell(asked.id, 1.5, None, None).new
+        before = everything(log)
+        again = self.again(store).open("a").tell(asked.id, 1.5, None, None)
+        assert (again.number, again.new) == (1, False)
+        with pytest.raises(ConflictError, match=r"1\.5 before, now 2\.5"):
+            log.tell(asked.id, 2.5, None, None)
+        assert everything(log) == before
+        assert list(log.observations()) == [Observation(1, 1.0, (0.25,), 1.5)]
+
+    def test_unknown_suggestions_are_named(self, store):
+        log = store.create("a", "{}")
+        asked = log.ask(None, at(0.25))
+        for id in ("", "1", "1-", "x-y", "2-" + asked.id[2:], asked.id + "0", "9" * 30 + "-a", "-1-ab", "１-ab"):
+            with pytest.raises(NotFoundError, match="has no suggestion"):
+                log.tell(id, 1.0, None, None)
+            with pytest.raises(NotFoundError, match="has no suggestion"):
+                log.abandon(id)
+        assert everything(log)[0].told == 0
+
+    def test_observe_is_exactly_once_by_key(self, store):
+        log = store.create("a", "{}")
+        assert log.observe((0.5,), 1.0, None, "k", None).new
+        assert not log.observe((0.5,), 1.0, None, "k", None).new
+        for x, y, time in (((0.6,), 1.0, None), ((0.5,), 2.0, None), ((0.5,), 1.0, 7.0)):
+            with pytest.raises(ConflictError, match="'k'"):
+                log.observe(x, y, time, "k", None)
+        assert log.observe((0.5,), 1.0, 7.0, None, None).number == 2
+        assert [seen.at for seen in log.observations()] == [1.0, 7.0]
+
+    def test_numbers_are_contiguous_over_asks_and_observations(self, store):
+        log = store.create("a", "{}")
+        numbers = [
+            log.ask(None, at(0.1)).number,
+            log.observe((0.5,), 1.0, None, None, None).number,
+            log.ask(None, at(0.2)).number,
+        ]
+        assert numbers == [1, 2, 3]
+
+    def test_late_rewards_take_the_place_of_their_number(self, store):
+        log = store.create("a", "{}")
+        asked = [log.ask(None, at(i / 10)) for i in range(5)]
+        newer = [log.tell(asked[i].id, float(i), None, 2).newer for i in (4, 2, 3, 0)]
+        assert newer == [0, 1, 1, 2]  # three are newer than the last one told; it was asked to count to two
+        with log.view() as view:
+            assert [seen.number for seen in view.tail()] == [1, 3, 4, 5]
+            assert [seen.number for seen in view.tail(2)] == [4, 5]
+            assert [seen.number for seen in view.tail(above=3)] == [4, 5]
+            assert [seen.number for seen in view.arrived(1)] == [3, 4, 1]
+            assert [view.start_of_tail(n) for n in (1, 3, 4, 5)] == [5, 3, 1, 0]
+
+    def test_an_abandoned_suggestion_is_no_observation_and_may_still_be_told(self, store):
+        log = store.create("a", "{}")
+        first, second = log.ask(None, at(0.1)), log.ask(None, at(0.2))
+        log.abandon(first.id)
+        log.abandon(first.id)
+        with log.view() as view:
+            assert [asked.id for asked in view.pending(10)] == [second.id]
+            assert (view.counts.abandoned, view.counts.awaited, view.counts.told) == (1, 1, 0)
+        assert log.tell(first.id, 1.0, None, None).new
+        with log.view() as view:
+            assert (view.counts.abandoned, view.counts.awaited, view.counts.told) == (0, 1, 1)
+        with pytest.raises(ConflictError, match="has its reward"):
+            log.abandon(first.id)
+
+    def test_pending_expires_by_later_suggestions_and_not_by_observations(self, store):
+        log = store.create("a", "{}")
+        asked = [log.ask(None, at(i / 10)) for i in range(4)]
+        for _ in range(5):
+            log.observe((0.5,), 1.0, None, None, None)
+        with log.view() as view:
+            assert [a.number for a in view.pending(2)] == [3, 4]
+            assert view.pending(0) == []
+        assert log.tell(asked[0].id, 1.0, None, None).new
+
+    def test_jitter_is_counted(self, store):
+        log = store.create("a", "{}")
+        for jitter in (0.0, 1e-9, 1e-10):
+            log.ask(None, at(0.5, jitter=jitter))
+        counts = everything(self.again(store).open("a"))[0]
+        assert (counts.jittered, counts.jitter) == (2, 1e-9)
+
+    def test_floats_come_back_bit_for_bit(self, store):
+        log = store.create("a", "{}")
+        x = (0.1 + 0.2, 5e-324, 1e308, -1e-17)
+        log.observe(x, 1 / 3, 2 / 3, None, None)
+        assert list(self.again(store).open("a").observations()) == [Observation(1, 2 / 3, x, 1 / 3)]
+
+    def make_pages_small(self, monkeypatch):
+        """So that a few observations fill several pages."""
+
+    def test_observations_come_in_pages(self, store, monkeypatch):
+        self.make_pages_small(monkeypatch)
+        log = store.create("a", "{}")
+        for i in range(23):
+            log.observe((0.0,), float(i), None, None, None)
+        reader = log.observations()
+        assert next(reader).number == 1
+        log.observe((0.0,), 7.0, None, None, None)  # a reader in the middle keeps nobody from writing
+        assert [seen.number for seen in reader][:22] == list(range(2, 24))
