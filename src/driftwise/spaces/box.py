@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +72,7 @@ class Box:
     def points(self) -> Array | None:
         """Every setting there is, where they are few: (n, d)."""
         levels = [p.levels for _, p in self.parameters]
-        if any(n is None for n in levels) or float(np.prod([float(n) for n in levels if n])) > ENUMERABLE:
+        if None in levels or math.prod(n for n in levels if n) > ENUMERABLE:
             return None
         settings = itertools.product(*(_all_values(p) for _, p in self.parameters))
         points = np.array([self.to_unit(dict(zip(self.names, s, strict=True))) for s in settings])

@@ -110,7 +110,8 @@ class Int:
 
     def _unit(self, whole: Array) -> Array:
         low, high = _ends(self.low, self.high, self.log)
-        return np.clip(((np.log(whole) if self.log else whole) - low) / (high - low), 0.0, 1.0)
+        unit = ((np.log(whole) if self.log else whole) - low) / (high - low)
+        return np.clip(unit, 0.0, 1.0) + 0.0  # so that −0 is 0
 
     def _whole(self, U: Array) -> Array:
         low, high = _ends(self.low, self.high, self.log)
