@@ -113,13 +113,13 @@ def test_old_states_stay_valid(points, time):
     grid, log = Grid(points, RBF(0.3), 0.01), a_log(2 * BLOCK, points)
     prior = GridFilter.prior(grid, time)
     for cut in (5, BLOCK - 1, BLOCK, BLOCK + 3):
-        past = fold(prior, log[:cut])
-        before = past.predict(points)
-        one, other = fold(past, log[cut : cut + 9]), fold(past, log[cut + 9 : cut + 18])
-        np.testing.assert_array_equal(past.predict(points), before)
-        np.testing.assert_array_equal(one.predict(points), fold(prior, log[: cut + 9]).predict(points))
-        again = fold(prior, log[:cut] + log[cut + 9 : cut + 18])
-        np.testing.assert_array_equal(other.predict(points), again.predict(points))
+        past, left, right, last = fold(prior, log[:cut]), log[cut : cut + 9], log[cut + 9 : cut + 18], log[-1:]
+        one, other = fold(past, left), fold(past, right)
+        # one observation more reads all that each remembers
+        np.testing.assert_array_equal(fold(past, last).predict(points), fold(prior, log[:cut] + last).predict(points))
+        for state, since in ((one, left), (other, right)):
+            fresh = fold(prior, log[:cut] + since + last)
+            np.testing.assert_array_equal(fold(state, last).predict(points), fresh.predict(points))
 
 
 @pytest.mark.parametrize("time", TIMES, ids=str)

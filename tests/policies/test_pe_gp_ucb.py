@@ -15,7 +15,7 @@ from oracles import dense_posterior
 
 
 def test_the_threshold_of_the_first_step():
-    """Two priors, R = 0.1, δ = 0.1, |X| = 10, s = 1: √ξ₁ = 0.325 and β₁ = 3.896, so 10 is deleted if |y − 10| > 4.22."""
+    """Two priors, R = 0.1, δ = 0.1, |X| = 10, s = 1: √ξ₁ = 0.325 and β₁ = 3.896, so 10 goes if |y − 10| > 4.22."""
     made = policy("pe-gp-ucb", Candidates(np.arange(10.0)[:, None]), epsilons=(0.0, 0.1), noise=0.01)
     xi, beta = made.xi(1), made.width(None, 1)
     assert math.sqrt(xi) == pytest.approx(0.325, abs=5e-4)

@@ -73,7 +73,7 @@ def test_one_observation():
 
 
 def test_time_is_at_and_gaps_count():
-    """Two observations Δ apart have correlation (1−ε)^{Δ/2}, whatever their numbers: back-to-prior over 20 units is 0.97¹⁰."""
+    """Over a gap Δ the mean shrinks by (1−ε)^{Δ/2}, whatever the numbers say: over 20 units by 0.97¹⁰."""
     made = policy("tv-gp-ucb", Candidates([[0.0]]), epsilon=0.03)
     state = made.update(made.start(), Observation(1, 5.0, (0.0,), 1.0))
     now, later = (made.belief(state, Ask(2, at)).predict(made.space.points)[0][0] for at in (5.0, 25.0))
