@@ -1,11 +1,19 @@
-"""β_t, every form of it. In every file β multiplies the standard deviation, never its square."""
+"""β_t, every form of it. In every file β multiplies the standard deviation, never its square.
+
+n is the number of points in use when β_t is asked for, `len(belief)`: t − t₀ of R-GP-UCB, min(t − 1, w) of SW-GP-UCB.
+The forms of the paper (`Lemma`, `Realised`, `Algorithm`) and `SrinivasRkhs` assume k(x, x) ≤ 1, and say so by
+`assumes_bounded`.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief
+from driftwise.acquisition import Belief, Width
+from driftwise.information import MaximumGain
 
 
 @dataclass(frozen=True)
@@ -19,3 +27,166 @@ class Constant:
 
     def __call__(self, belief: Belief, number: int) -> float:
         return self.beta
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """Lemmas 1 and 2:  β_t = B + (R/√λ) √(2γ_n + 2 ln(m/δ)), for ‖f‖ ≤ B and R-sub-Gaussian noise.
+
+    `unions` is m, over how many events the union bound goes: 1 if nothing is forgotten, ⌈T/H⌉ blocks of R-GP-UCB,
+    T windows of SW-GP-UCB.
+    """
+
+    gain: MaximumGain
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+    unions: int = 1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return confidence(_gain(self.gain, belief), belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
+
+
+@dataclass(frozen=True)
+class Realised:
+    """β_t = B + (R/√λ) √(2g + 2 ln(m/δ)), g = ½ ln det(I + K/λ) of the window itself: `Lemma`, and tighter."""
+
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+    unions: int = 1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return confidence(belief.information_gain, belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """The boxes of Algorithms 1 and 2:  β_t = B + R √(2(γ_n + 1 + ln(1/δ))).
+
+    It is Chowdhury & Gopalan's (2017) of IGP-UCB, for λ = 1 + 2/T. At λ ≥ 1 it is at least `Lemma`'s for one event; at
+    smaller λ it promises too much.
+    """
+
+    gain: MaximumGain
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return self.B + self.R * math.sqrt(2 * (_gain(self.gain, belief) + 1 + math.log(1 / self.delta)))
+
+
+@dataclass(frozen=True)
+class SrinivasFinite:
+    """β_t² = 2 ln(|D| t² π² / 6δ): finitely many candidates, f from the prior (Srinivas et al. 2009, Theorem 1)."""
+
+    candidates: int
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", checks.count("candidates", self.candidates))
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(2 * math.log(self.candidates * number**2 * math.pi**2 / (6 * self.delta)))
+
+
+@dataclass(frozen=True)
+class SrinivasRkhs:
+    """β_t² = 2B² + 300 γ_n ln³(t/δ): ‖f‖ ≤ B (Srinivas et al. 2009, Theorem 3, where n = t − 1)."""
+
+    gain: MaximumGain
+    B: float = 1.0
+    delta: float = 0.1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(2 * self.B**2 + 300 * _gain(self.gain, belief) * math.log(number / self.delta) ** 3)
+
+
+@dataclass(frozen=True)
+class Bogunovic:
+    """β_t² = c₁ ln(c₂ t), or 0 where that is negative: what Bogunovic et al. (2016) use in practice.
+
+    >>> from driftwise import RBF, Posterior
+    >>> round(Bogunovic()(Posterior(RBF(0.2), 0.01), 100) ** 2, 4) == round(0.8 * math.log(400), 4)
+    True
+    """
+
+    c1: float = 0.8
+    c2: float = 4.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c1", checks.positive("c1", self.c1))
+        object.__setattr__(self, "c2", checks.positive("c2", self.c2))
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(max(self.c1 * math.log(self.c2 * number), 0.0))
+
+
+@dataclass(frozen=True)
+class DriftAware:
+    """β_t + V √(n/λ): `width` widened for a world that moved by `drift` = V at most, in sup-norm, inside the window.
+
+    The proof is in docs/theory.md; `theory.drift_aware_band` is the sharper form, V ‖α(x)‖₁, that differs from x to x.
+    """
+
+    width: Width
+    drift: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
+
+    @property
+    def assumes_bounded(self) -> bool:
+        return getattr(self.width, "assumes_bounded", False)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return self.width(belief, number) + self.drift * math.sqrt(len(belief) / belief.noise)
+
+
+def confidence(gain: float, noise: float, *, B: float, R: float, delta: float) -> float:
+    """B + (R/√λ) √(2γ + 2 ln(1/δ)): Eq. (8) of the paper, β of one self-normalised bound.
+
+    >>> confidence(0.0, 1.0, B=1.0, R=1.0, delta=math.exp(-2))
+    3.0
+    """
+    return B + R / math.sqrt(noise) * math.sqrt(2 * gain + 2 * math.log(1 / delta))
+
+
+def _gain(gain: MaximumGain, belief: Belief) -> float:
+    """γ_n, which the greedy search finds from below; never less than what the window has gained, so that β holds."""
+    return max(gain(len(belief)), belief.information_gain)
+
+
+def _check(width: Any) -> None:
+    """The fields that several widths share."""
+    rules = {
+        "B": checks.nonnegative,
+        "R": checks.nonnegative,
+        "delta": checks.probability,
+        "unions": checks.count,
+    }
+    for name, rule in rules.items():
+        if hasattr(width, name):
+            object.__setattr__(width, name, rule(name, getattr(width, name)))

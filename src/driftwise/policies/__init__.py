@@ -9,6 +9,7 @@ from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
 from driftwise.policies.base import AnyPolicy, Policy, replay
 from driftwise.policies.gp_ucb import GpUcb
+from driftwise.policies.igp_ucb import IgpUcb
 from driftwise.policies.master import Master
 from driftwise.policies.pe_gp_ucb import PeGpUcb
 from driftwise.policies.r_perp import RPerp
@@ -24,7 +25,7 @@ from driftwise.policies.window import Window
 REGISTRY: dict[str, Any] = {
     cls.name: cls
     for cls in (
-        *(GpUcb, Restart, Window, Random),
+        *(GpUcb, IgpUcb, Restart, Window, Random),
         *(TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb),
         *(Master, AdaOpkb, RPerp, WDbo),
     )

@@ -34,10 +34,14 @@ class GpUcb:
         *,
         kernel: Kernel | None = None,
         noise: float = 0.01,
-        width: float | Width = 2.0,
+        width: float | str | Width = 2.0,
+        B: float = 1.0,
+        R: float | None = None,
+        delta: float = 0.1,
         standardise: bool = False,
     ) -> GpUcb:
-        return cls(options.model(space, kernel, noise, standardise), options.width(width))
+        model = options.model(space, kernel, noise, standardise)
+        return cls(model, options.Theory(model, B=B, R=R, delta=delta, horizon=None).width(width))
 
     @property
     def space(self) -> Space:

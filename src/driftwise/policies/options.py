@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
-from driftwise import widths
+import numpy as np
+from scipy.stats import qmc
+
+from driftwise import checks, widths
 from driftwise.acquisition import Model, Width
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, Matern
+from driftwise.information import MaximumGain
+from driftwise.kernels import Kernel, Matern, check_bounded
+from driftwise.records import Array
 from driftwise.spaces import Space, as_space
+from driftwise.theory.schedules import known_budget, unknown_budget
+
+LENGTH = 60  # of a window or an interval, where nothing is said of the horizon
+REPRESENTATIVES = 512  # points that stand for a box where γ is computed
 
 
 def model(space: Any, kernel: Kernel | None, noise: float, standardise: bool) -> Model:
@@ -34,3 +46,80 @@ def finite(name: str, space: Space) -> None:
             f"{name} is defined on finitely many settings only, and this space cannot be listed; "
             "give Candidates(points), or Int and Choice parameters with at most 2,500 settings in all"
         )
+
+
+class Theory:
+    """What the paper's formulas make of a model: γ, a length to remember, and widths by name.
+
+    ‖f‖ ≤ B; noise R-sub-Gaussian, √noise where R is not given; failure probability delta; over `horizon` steps, in
+    which the world moves by `budget` = P_T at most.
+    """
+
+    def __init__(
+        self, model: Model, *, B: float, R: float | None, delta: float, horizon: int | None, budget: float | None = None
+    ) -> None:
+        self.model, self.budget = model, budget
+        self.B = checks.nonnegative("B", B)
+        self.R = math.sqrt(model.noise) if R is None else checks.nonnegative("R", R)
+        self.delta = checks.probability("delta", delta)
+        self.horizon = None if horizon is None else checks.count("horizon", horizon)
+        if budget is not None and horizon is None:
+            raise InvalidInput(f"a budget is the variation over a horizon, got budget={budget!r} alone; give horizon=…")
+
+    @cached_property
+    def gain(self) -> MaximumGain:
+        """n ↦ γ_n on the candidates, or on a low-discrepancy set of the box."""
+        points = representatives(self.model.space)
+        return MaximumGain(self.model.kernel, self.model.noise, tuple(map(tuple, points.tolist())))
+
+    def length(self, name: str, given: int | None) -> int:
+        """H or w: as given, else by Remark (2) or (3) where the horizon is known."""
+        if given is not None:
+            return checks.count(name, given, fix="use gp-ucb to keep everything")
+        if self.horizon is None:
+            return LENGTH
+        gamma = self.gain(self.horizon)
+        if self.budget is None:
+            return unknown_budget(gamma, self.horizon)
+        return known_budget(gamma, self.horizon, self.budget)
+
+    def width(self, given: float | str | Width, *, events: Callable[[int], int] | None = None) -> Width:
+        """A number, a width, or the name of one; `events` says of a horizon how many the union bound goes over."""
+        made = self._named(given, events) if isinstance(given, str) else width(given)
+        if getattr(made, "assumes_bounded", False):
+            check_bounded(self.model.kernel, representatives(self.model.space))
+        return made
+
+    def _named(self, name: str, events: Callable[[int], int] | None) -> Width:
+        known = {"B": self.B, "R": self.R, "delta": self.delta}
+        points = self.model.space.points
+        makers: dict[str, Callable[[], Width]] = {
+            "lemma": lambda: widths.Lemma(self.gain, **known, unions=self._unions(name, events)),
+            "algorithm": lambda: widths.Algorithm(self.gain, **known),
+            "realised": lambda: widths.Realised(**known, unions=self._unions(name, events)),
+            "srinivas": lambda: (
+                widths.SrinivasRkhs(self.gain, self.B, self.delta)
+                if points is None
+                else widths.SrinivasFinite(len(points), self.delta)
+            ),
+            "bogunovic": widths.Bogunovic,
+        }
+        if name not in makers:
+            raise InvalidInput(f"width must be a number, a width, or one of {', '.join(makers)}; got {name!r:.80}")
+        return makers[name]()
+
+    def _unions(self, name: str, events: Callable[[int], int] | None) -> int:
+        if events is None:
+            return 1
+        if self.horizon is None:
+            raise InvalidInput(f"width={name!r} holds over a horizon, and none is given; give horizon=…, or width=2.0")
+        return events(self.horizon)
+
+
+def representatives(space: Space) -> Array:
+    """The settings themselves where they are few, else a Sobol' set of the unit cube and its far corner: (n, d)."""
+    if space.points is not None:
+        return space.points
+    cube = qmc.Sobol(space.dim, scramble=False).random(REPRESENTATIVES)
+    # the corner, where a linear kernel is largest; the origin is the set's first point
+    return space.snap(np.vstack([cube, np.ones((1, space.dim))]))

@@ -49,11 +49,18 @@ class Restart:
         interval: int | None = None,
         kernel: Kernel | None = None,
         noise: float = 0.01,
-        width: float | Width = 2.0,
+        width: float | str | Width = 2.0,
+        B: float = 1.0,
+        R: float | None = None,
+        delta: float = 0.1,
+        horizon: int | None = None,
+        budget: float | None = None,
         standardise: bool = False,
     ) -> Restart:
         model = options.model(space, kernel, noise, standardise)
-        return cls(model, options.width(width), 60 if interval is None else interval)
+        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
+        length = theory.length("interval", interval)
+        return cls(model, theory.width(width, events=lambda T: -(-T // length)), length)
 
     def block(self, number: int) -> int:
         """Which block step `number` is in: a new one begins where (t − 1) mod H = 0."""

@@ -43,11 +43,18 @@ class Window:
         window: int | None = None,
         kernel: Kernel | None = None,
         noise: float = 0.01,
-        width: float | Width = 2.0,
+        width: float | str | Width = 2.0,
+        B: float = 1.0,
+        R: float | None = None,
+        delta: float = 0.1,
+        horizon: int | None = None,
+        budget: float | None = None,
         standardise: bool = False,
     ) -> Window:
         model = options.model(space, kernel, noise, standardise)
-        return cls(model, options.width(width), 60 if window is None else window)
+        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
+        length = theory.length("window", window)
+        return cls(model, theory.width(width, events=lambda T: T), length)
 
     @property
     def space(self) -> Space:

@@ -1,1 +1,38 @@
-"""TBD."""
+"""What the theorems say, as numbers: how long to remember, what regret to expect, how far off a mean can be."""
+
+from driftwise.information import GainCurve, MaximumGain, greedy_gain
+from driftwise.theory.bands import drift_aware_band, drift_bias, paper_band, relaxed_drift_aware_band
+from driftwise.theory.bounds import (
+    Bound,
+    Problem,
+    realised_bound,
+    restart_bound,
+    sharp_restart_bound,
+    sharp_window_bound,
+    sharp_xi,
+    window_bound,
+    xi,
+)
+from driftwise.theory.schedules import drift_aware, known_budget, unknown_budget
+
+__all__ = [
+    "Bound",
+    "GainCurve",
+    "MaximumGain",
+    "Problem",
+    "drift_aware",
+    "drift_aware_band",
+    "drift_bias",
+    "greedy_gain",
+    "known_budget",
+    "paper_band",
+    "realised_bound",
+    "relaxed_drift_aware_band",
+    "restart_bound",
+    "sharp_restart_bound",
+    "sharp_window_bound",
+    "sharp_xi",
+    "unknown_budget",
+    "window_bound",
+    "xi",
+]

@@ -1,0 +1,39 @@
+"""How far f_t(x) can be from μ_{t−1}(x) if the world moved inside the window: each function is a band's half-width."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from driftwise.acquisition import Belief
+from driftwise.records import Array
+
+
+def paper_band(belief: Belief, X: Array, *, beta: float, drift: float, xi: float) -> Array:
+    """Lemmas 1 and 2:  β σ(x) + ξ Σ_s ‖f_{s+1} − f_s‖_H, `drift` being that sum over the window: (m,)."""
+    _, std = belief.predict(X)
+    return beta * std + xi * drift
+
+
+def drift_bias(belief: Belief, X: Array, *, drift: float) -> Array:
+    """V ‖α(x)‖₁: what the mean may be off for the drift alone, V = max_s sup_x |f_s(x) − f_t(x)| over the window: (m,).
+
+    >>> from driftwise import RBF, Posterior
+    >>> belief = Posterior(RBF(0.2), noise=1.0).append([0.5], 1.0)
+    >>> drift_bias(belief, np.array([[0.5]]), drift=0.2).round(9).tolist()
+    [0.1]
+    """
+    return drift * np.abs(belief.weights(X)).sum(axis=1)
+
+
+def drift_aware_band(belief: Belief, X: Array, *, beta: float, drift: float) -> Array:
+    """β σ(x) + V ‖α(x)‖₁: (m,). The proof is in docs/theory.md."""
+    _, std = belief.predict(X)
+    return beta * std + drift_bias(belief, X, drift=drift)
+
+
+def relaxed_drift_aware_band(belief: Belief, X: Array, *, beta: float, drift: float) -> Array:
+    """(β + V √(n/λ)) σ(x), from ‖α‖₁ ≤ √n ‖α‖₂ ≤ √(n/λ) σ: wider, but a multiple of σ (`widths.DriftAware`): (m,)."""
+    _, std = belief.predict(X)
+    return (beta + drift * math.sqrt(len(belief) / belief.noise)) * std

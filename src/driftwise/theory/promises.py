@@ -1,0 +1,80 @@
+"""What the theorems promise for one problem, side by side: both policies, with P_T known and unknown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import qmc
+
+from driftwise import checks
+from driftwise.records import Array
+from driftwise.theory.bounds import (
+    Bound,
+    Problem,
+    restart_bound,
+    sharp_restart_bound,
+    sharp_window_bound,
+    window_bound,
+)
+from driftwise.theory.schedules import known_budget, unknown_budget
+from driftwise.widths import confidence
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A policy, whether it knows P_T, how long it then remembers, and what that gives."""
+
+    policy: str
+    budget_known: bool
+    memory: int  # H or w
+    gain: float  # γ of the memory
+    beta: float  # at full memory
+    bound: Bound  # Theorem 1 or 2
+    sharp: Bound  # the same with √(n/λ) in place of ξ_n
+
+
+def promises(problem: Problem) -> list[Promise]:
+    """R-GP-UCB and SW-GP-UCB with the memory of Remark (2), which knows P_T, and of Remark (3), which does not.
+
+    >>> for p in promises(Problem(lambda n: math.log(1 + n), horizon=100, budget=1.0)):
+    ...     print(p.policy, p.budget_known, p.memory, p.bound.vacuous)
+    r-gp-ucb True 15 True
+    r-gp-ucb False 15 True
+    sw-gp-ucb True 15 True
+    sw-gp-ucb False 15 True
+    """
+    T = problem.horizon
+    gamma = problem.gain(T)
+    memories = {True: known_budget(gamma, T, problem.budget), False: unknown_budget(gamma, T)}
+    return [
+        _promise(problem, policy, known, n) for policy in ("r-gp-ucb", "sw-gp-ucb") for known, n in memories.items()
+    ]
+
+
+def _promise(problem: Problem, policy: str, known: bool, n: int) -> Promise:
+    restarts = policy == "r-gp-ucb"
+    unions = math.ceil(problem.horizon / n) if restarts else problem.horizon
+    gain = problem.gain(n)
+    return Promise(
+        policy=policy,
+        budget_known=known,
+        memory=n,
+        gain=gain,
+        beta=confidence(gain, problem.noise, B=problem.B, R=problem.R, delta=problem.delta / unions),
+        bound=(restart_bound if restarts else window_bound)(problem, n),
+        sharp=(sharp_restart_bound if restarts else sharp_window_bound)(problem, n),
+    )
+
+
+def cube(dim: int, n: int) -> Array:
+    """About n points spread over [0, 1]^dim, on which γ is computed: (n, dim).
+
+    >>> cube(1, 3).ravel().tolist()
+    [0.0, 0.5, 1.0]
+    """
+    if checks.count("dim", dim) == 1:
+        return np.linspace(0.0, 1.0, checks.count("points", n, least=2))[:, None]
+    spread: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
+    return spread[:n]
