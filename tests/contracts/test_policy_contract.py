@@ -1,0 +1,240 @@
+"""The contract of policies: what every policy of the registry does, on every kind of space.
+
+A policy that is defined on candidates only may refuse the others when it is made, and says so. A new policy is held to
+all this by being in the registry; where its defaults would make the short runs here say little, or take long, give it
+options in OPTIONS.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from driftwise import Candidates, Choice, Float, Int, codec
+from driftwise.errors import InvalidInput
+from driftwise.policies import REGISTRY, policy, replay
+from driftwise.records import Array, Ask, Observation
+from driftwise.rng import Stream, generator
+from driftwise.spaces import as_space
+
+STEPS = 21
+UNTOLD = {5, 11, 12}  # asked and never told, as abandoned suggestions are
+
+SPACES: dict[str, Any] = {
+    "candidates": Candidates(np.random.default_rng(0).random((40, 2))),
+    "box": {"a": Float(0, 10), "b": Float(1, 100, log=True)},
+    "mixed": {"a": Float(-1, 1), "n": Int(1, 10_000), "c": Choice(["x", None])},
+    "few": {"n": Int(0, 6), "c": Choice(["x", "y"])},  # so few settings that they are as candidates
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "sw-gp-ucb": {"window": 8},
+    "r-gp-ucb": {"interval": 9},
+}
+
+
+def make(name: str, where: str) -> Any:
+    return policy(name, SPACES[where], **OPTIONS.get(name, {}))
+
+
+def is_defined(name: str, where: str) -> bool:
+    try:
+        make(name, where)
+    except InvalidInput:
+        return False
+    return True
+
+
+CASES = [(name, where) for name in REGISTRY for where in SPACES]
+DEFINED = [case for case in CASES if is_defined(*case)]
+each = pytest.mark.parametrize(("name", "where"), DEFINED, ids=[" on ".join(case) for case in DEFINED])
+
+
+@dataclass(frozen=True)
+class Live:
+    """A run: the policy, the log, and before each step its state, what it was asked and what it chose."""
+
+    policy: Any
+    log: tuple[Observation, ...]
+    steps: tuple[tuple[Any, Ask, Array], ...]
+    state: Any  # after all
+
+
+def reward(x: Array, number: int) -> float:
+    noise = generator(3, number, Stream.NOISE).uniform(-0.05, 0.05)
+    return float(0.7 * np.sin(5 * x[0] + number / 9) + 0.2 * np.cos(4 * x[-1]) + noise)
+
+
+def ask(number: int, pending: tuple[tuple[float, ...], ...] = ()) -> Ask:
+    return Ask(number, float(number), pending, seed=5)
+
+
+@cache
+def live(name: str, where: str) -> Live:
+    made = make(name, where)
+    state, log, steps = made.start(), [], []
+    for number in range(1, STEPS + 1):
+        x = made.choose(state, ask(number))
+        steps.append((state, ask(number), x))
+        if number not in UNTOLD:
+            log.append(Observation(number, float(number), tuple(x.tolist()), reward(x, number)))
+            state = made.update(state, log[-1])
+    return Live(made, tuple(log), tuple(steps), state)
+
+
+def says(made: Any, state: Any, number: int, pending: tuple[tuple[float, ...], ...] = ()) -> list[bytes]:
+    """All that can be asked of a state, to the last bit."""
+    asked = ask(number, pending)
+    X = as_space(made.space).sample(generator(1), 9)
+    try:
+        predicted = [a.tobytes() for a in made.belief(state, asked).predict(X)]
+    except InvalidInput:  # it has no belief
+        predicted = []
+    return [np.asarray(made.choose(state, asked)).tobytes(), *predicted]
+
+
+def assert_inside(made: Any, x: Array) -> None:
+    space = made.space
+    assert x.shape == (space.dim,)
+    assert np.isfinite(x).all()
+    if isinstance(space, Candidates):
+        assert tuple(x.tolist()) in space.coordinates
+    else:
+        assert space.snap(x[None]).tolist() == [x.tolist()]
+        np.testing.assert_allclose(space.to_unit(space.from_unit(x)), x, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "where"), CASES, ids=[" on ".join(case) for case in CASES])
+def test_it_is_made_or_says_why_not(name, where):
+    if not is_defined(name, where):
+        assert where != "candidates", "every policy works on candidates"
+        with pytest.raises(InvalidInput, match=r"[Cc]andidates"):
+            make(name, where)
+
+
+@each
+def test_it_is_a_frozen_description(name, where):
+    made = make(name, where)
+    assert made.name == name
+    assert type(made).__dataclass_params__.frozen
+    assert made == make(name, where)
+    assert hash(made) == hash(make(name, where))
+    assert made.space == as_space(SPACES[where])
+
+
+@each
+def test_its_choices_are_inside_the_space(name, where):
+    run = live(name, where)
+    for _, _, x in run.steps:
+        assert_inside(run.policy, x)
+
+
+@each
+def test_choosing_is_pure_and_no_state_ever_changes(name, where):
+    """After the whole run the old states, asked again, in another order, give the answers they gave."""
+    run = live(name, where)
+    for state, asked, x in reversed(run.steps[::5]):
+        assert run.policy.choose(state, asked).tobytes() == x.tobytes()
+
+
+@each
+def test_two_futures_of_one_state_do_not_disturb_each_other(name, where):
+    run = live(name, where)
+    half = len(run.log) // 2
+    past = replay(run.policy, run.log[:half])
+    other = past
+    for seen in run.log[half:]:
+        other = run.policy.update(other, dataclasses.replace(seen, y=-seen.y))
+    state = past
+    for seen in run.log[half:]:
+        state = run.policy.update(state, seen)
+    assert says(run.policy, state, STEPS + 1) == says(run.policy, run.state, STEPS + 1)
+
+
+@each
+def test_replay_equals_live(name, where):
+    run = live(name, where)
+    fresh = make(name, where)
+    pending = (run.log[2].x, run.log[7].x)
+    replayed = replay(fresh, run.log)
+    assert says(fresh, replayed, STEPS + 1) == says(run.policy, run.state, STEPS + 1)
+    assert says(fresh, replayed, STEPS + 4, pending) == says(run.policy, run.state, STEPS + 4, pending)
+
+
+@each
+def test_replay_from_what_it_remembers_equals_live(name, where):
+    """memory observations, and a few hundred numbers missing here and there."""
+    made = make(name, where)
+    if made.memory is None:
+        return
+    assert made.memory >= 0
+    rng = np.random.default_rng(4)
+    X = made.space.sample(rng, 25)
+    numbers = np.flatnonzero(rng.random(int(1.3 * made.memory) + 80) > 0.1) + 1
+    log = [Observation(int(n), float(n), tuple(X[n % 25].tolist()), reward(X[n % 25], int(n))) for n in numbers]
+    state = made.start()
+    for i, seen in enumerate(log, 1):
+        state = made.update(state, seen)
+        if i > made.memory and (i % 97 == 0 or i == len(log)):
+            tail = replay(made, log[i - made.memory : i])
+            assert says(made, tail, seen.number + 1) == says(made, state, seen.number + 1)
+
+
+@each
+def test_what_it_does_not_remember_makes_no_difference(name, where):
+    run = live(name, where)
+    newest = run.log[-1].number
+    kept = [
+        seen
+        for i, seen in enumerate(run.log)
+        if run.policy.remembers(seen.number, newest=newest, newer=len(run.log) - 1 - i)
+    ]
+    state = replay(run.policy, kept)
+    expected = run.policy.choose(run.state, ask(newest + 1))
+    np.testing.assert_allclose(run.policy.choose(state, ask(newest + 1)), expected, atol=1e-6)
+
+
+@each
+def test_it_survives_json(name, where):
+    run = live(name, where)
+    again = codec.loads(codec.dumps(run.policy))
+    assert again == run.policy
+    assert says(again, replay(again, run.log), STEPS + 1) == says(run.policy, run.state, STEPS + 1)
+
+
+@each
+def test_pending_asks_are_accepted_and_spread_out(name, where):
+    """Where much is known the best may be asked for again; where nothing is, asking twice for the same is a waste."""
+    run = live(name, where)
+    known = tuple(seen.x for seen in run.log[-3:])
+    assert_inside(run.policy, run.policy.choose(run.state, ask(STEPS + 1, (*known, known[0]))))
+    start, pending = run.policy.start(), ()
+    for number in range(1, 5):
+        x = run.policy.choose(start, ask(number, pending))
+        assert_inside(run.policy, x)
+        pending = (*pending, tuple(x.tolist()))
+    assert len(set(pending)) > 1
+
+
+@each
+@pytest.mark.parametrize("rewards", ["constant", "huge", "huge and constant"])
+def test_odd_rewards_do_no_harm(name, where, rewards):
+    made = make(name, where)
+    x = tuple(made.space.sample(generator(0), 1)[0].tolist())
+    y = {"constant": (3.0, 3.0), "huge": (1e12, -1e12), "huge and constant": (1e12, 1e12)}[rewards]
+    state = made.start()
+    for number in range(1, 11):  # the very same point, time and again, and then what it asks for
+        at = x if number < 9 else tuple(made.choose(state, ask(number)).tolist())
+        state = made.update(state, Observation(number, float(number), at, y[number % 2]))
+    assert_inside(made, made.choose(state, ask(11)))
+    try:
+        mean, std = made.belief(state, ask(11)).predict(made.space.sample(generator(1), 20))
+    except InvalidInput:
+        return
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert (std >= 0).all()
