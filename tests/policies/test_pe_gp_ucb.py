@@ -16,7 +16,7 @@ from oracles import dense_posterior
 
 def test_the_threshold_of_the_first_step():
     """Two priors, R = 0.1, δ = 0.1, |X| = 10, s = 1: √ξ₁ = 0.325 and β₁ = 3.896, so 10 goes if |y − 10| > 4.22."""
-    made = policy("pe-gp-ucb", Candidates(np.arange(10.0)[:, None]), epsilons=(0.0, 0.1), noise=0.01)
+    made = policy("pe-gp-ucb", Candidates(np.arange(10.0)[:, None]), epsilons=(0.0, 0.1), noise=0.01, width=None)
     xi, beta = made.xi(1), made.width(None, 1)
     assert math.sqrt(xi) == pytest.approx(0.325, abs=5e-4)
     assert beta == pytest.approx(3.896, abs=5e-4)
@@ -99,7 +99,7 @@ def test_one_prior_is_tv_gp_ucb(space):
 
 
 def test_width_on_a_box_counts_twenty_points_an_axis():
-    made = policy("pe-gp-ucb", {"a": Float(0, 1), "b": Float(0, 1)}, delta=0.2)
+    made = policy("pe-gp-ucb", {"a": Float(0, 1), "b": Float(0, 1)}, delta=0.2, width=None)
     assert made.width == FiniteWidth(400, 0.2)
 
 

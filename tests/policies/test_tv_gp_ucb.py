@@ -88,6 +88,12 @@ def test_on_a_box_old_observations_are_dropped_where_they_no_longer_count():
     assert policy("tv-gp-ucb", Candidates([[0.0]]), epsilon=0.1).memory is None
 
 
+def test_the_authors_width():
+    """β_t² = 0.8 ln(4t)."""
+    made = policy("tv-gp-ucb", Candidates([[0.0]]), width="bogunovic")
+    assert made.width(made.start(), 7) ** 2 == pytest.approx(0.8 * np.log(28))
+
+
 @pytest.mark.parametrize("epsilon", [-0.01, 1.0, float("nan"), True])
 def test_epsilon_out_of_range_is_refused(epsilon):
     with pytest.raises(InvalidInput, match="epsilon"):

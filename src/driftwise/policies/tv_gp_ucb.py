@@ -23,7 +23,8 @@ class TvGpUcb:
 
     Must be known: ε, the share of the variance that is new after one unit of the time `at`; too much is benign, too
     little is not. On n candidates it is an exact filter on all the data (Mandl & Kekkonen 2026), O(n²) a step for
-    ever; elsewhere a Gaussian process on the last `window` observations, O(w³) a step. ε = 0 is gp-ucb.
+    ever; elsewhere a Gaussian process on the last `window` observations, O(w³) a step. ε = 0 is gp-ucb. In the
+    authors' experiments β_t² = 0.8 ln(4t): `width="bogunovic"`.
 
     >>> from driftwise import RBF, Candidates
     >>> policy = TvGpUcb.of(Candidates([[0.0], [1.0]]), epsilon=0.19, kernel=RBF(0.1), noise=0.1)
@@ -53,13 +54,18 @@ class TvGpUcb:
         window: int | None = None,
         kernel: Kernel | None = None,
         noise: float = 0.01,
-        width: float | Width = 2.0,
+        width: float | str | Width = 2.0,
+        B: float = 1.0,
+        R: float | None = None,
+        delta: float = 0.1,
+        horizon: int | None = None,
         standardise: bool = False,
     ) -> TvGpUcb:
         model = options.model(space, kernel, noise, standardise)
+        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon)
         if window is None:
             window = correlated(Forgetting(epsilon).epsilon)
-        return cls(model, options.width(width), epsilon, window)
+        return cls(model, theory.width(width), epsilon, window)
 
     @cached_property
     def timed(self) -> TimedModel:

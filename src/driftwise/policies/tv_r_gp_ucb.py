@@ -52,10 +52,15 @@ class TvRestart:
         horizon: int | None = None,
         kernel: Kernel | None = None,
         noise: float = 0.01,
-        width: float | Width = 2.0,
+        width: float | str | Width = 2.0,
+        B: float = 1.0,
+        R: float | None = None,
+        delta: float = 0.1,
         standardise: bool = False,
     ) -> TvRestart:
-        return cls(options.model(space, kernel, noise, standardise), options.width(width), epsilon, horizon)
+        model = options.model(space, kernel, noise, standardise)
+        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon)
+        return cls(model, theory.width(width), epsilon, horizon)
 
     @property
     def interval(self) -> int:
