@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.acquisition import Belief, Model
@@ -20,6 +21,9 @@ from driftwise.pooled import pooled
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Space
+
+TUNED = (1.38, 0.1, 25.0, 0.02, 0.8, 2.5)  # c0, c1, c2, c3, mix, slack: the authors', at their setting
+Schedule = tuple[NDArray[np.bool_], ...]  # for every m < j, which of the 2^{j−m} slots replay P^(m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +56,7 @@ class Epoch:
     clock: int
     begun: int  # the first round of the block
     plays: tuple[Play, ...]  # P^(0) … P^(j)
-    replays: tuple[Array, ...]  # for every m < j, which of the 2^{j−m} slots replay P^(m)
+    replays: Schedule
     marks: tuple[Tally, ...]  # for every m ≤ j, the tally when its present slot began
     past: tuple[Array | None, ...]  # Δ̂_C(k) for every k < j
     tally: Tally
@@ -118,11 +122,14 @@ class AdaOpkb:
         low: float = -1.0,
         high: float = 1.0,
         theory: bool = False,
+        c0: float | None = None,
+        c3: float | None = None,
         adaptive: bool = True,
         seed: int = 0,
     ) -> AdaOpkb:
         model, rewards = options.model(space, kernel, noise, False), Range(low, high)
-        c0, c1, c2, c3, mix, slack = (None, 0.5, 1.0, 4.0, 0.5, 1.0) if theory else (1.38, 0.1, 25.0, 0.02, 0.8, 2.5)
+        test, c1, c2, block, mix, slack = (None, 0.5, 1.0, 4.0, 0.5, 1.0) if theory else TUNED
+        c0, c3 = test if c0 is None else checks.positive("c0", c0), block if c3 is None else checks.positive("c3", c3)
         return cls(model, rewards, horizon, reg, delta, c0, c1, c2, c3, mix, slack, adaptive, seed)
 
     # --- the constants ------------------------------------------------------------------------------------------
@@ -207,16 +214,17 @@ class AdaOpkb:
 
     def active(self, state: Epoch) -> int:
         """m_t: the smallest index scheduled to cover the round."""
-        offset = state.clock - state.begun
-        scheduled = (m for m, slots in enumerate(state.replays) if slots[offset // (2**m * self.first)])
-        return next(scheduled, state.j)
+        m = least_scheduled(state.replays, (state.clock - state.begun) // self.first)
+        return state.j if m is None else m
+
+    def schedule(self, begun: int, j: int) -> Schedule:
+        """Every slot of index m < j of the block begun then, with probability 2^{(m−j)/2}: from the policy's seed."""
+        rng = generator(self.seed, begun, Stream.SCHEDULE)
+        return tuple(rng.random(2 ** (j - m)) < 2 ** ((m - j) / 2) for m in range(j)) if self.adaptive else ()
 
     def optimise(self, gaps: Array, j: int) -> Array:
-        """OP(Δ̂, α, β_j): Q = mix · P* + (1 − mix) · π(A), A = {Δ̂ ≤ 2αγ/β}."""
-        beta = self.beta(j)
-        near = gaps <= 2 * self.slack * self.alpha * self.arms.gamma / beta
-        Q: Array = self.mix * tradeoff(self.arms, gaps, beta) + (1 - self.mix) * spread(self.arms, near)
-        return Q
+        """Q^(j)."""
+        return optimise(self.arms, gaps, alpha=self.slack * self.alpha, beta=self.beta(j), mix=self.mix)
 
     def changed(self, gaps: Array | None, m: int, past: tuple[Array | None, ...]) -> bool:
         """Whether Δ̂_I of an interval of index m and some Δ̂_C(k) differ by more than chance: the restart tests."""
@@ -250,8 +258,8 @@ class AdaOpkb:
             slot, rest = divmod(played, 2**m * self.first)
             if rest:
                 break  # nor does any longer slot end here
-            scheduled = m == state.j or (self.adaptive and state.replays[m][slot - 1])
-            if self.adaptive and scheduled and self.changed(state.tally.gaps(marks[m]), m, state.past):
+            scheduled = self.adaptive and (m == state.j or bool(state.replays[m][slot - 1]))
+            if scheduled and self.changed(state.tally.gaps(marks[m]), m, state.past):
                 return self._epoch(state.clock + 1, state.restarts + 1)
             marks[m] = state.tally
         state = replace(state, clock=state.clock + 1, marks=tuple(marks))
@@ -262,13 +270,23 @@ class AdaOpkb:
         gaps = state.tally.gaps(Tally(np.zeros(len(self.arms)), 0))  # Δ̂_C(j−1): of all the epoch
         Q = self.optimise(np.zeros(len(self.arms)) if gaps is None else gaps, j)
         P = (1 - self.mu(j)) * Q + self.mu(j) * self.arms.everywhere
-        rng = generator(self.seed, state.clock, Stream.SCHEDULE)
-        replays = tuple(rng.random(2 ** (j - m)) < 2 ** ((m - j) / 2) for m in range(j)) if self.adaptive else ()
         return replace(
             state,
             begun=state.clock,
             plays=(*state.plays, Play(P, self.arms.precision(P))),
-            replays=replays,
+            replays=self.schedule(state.clock, j),
             marks=(state.tally,) * (j + 1),
             past=(*state.past, gaps),
         )
+
+
+def optimise(arms: Arms, gaps: Array, *, alpha: float, beta: float, mix: float = 0.5) -> Array:
+    """OP(Δ̂, α, β): Q = mix · P* + (1 − mix) · π(A), A = {Δ̂ ≤ 2αγ/β}."""
+    near = gaps <= 2 * alpha * arms.gamma / beta
+    Q: Array = mix * tradeoff(arms, gaps, beta) + (1 - mix) * spread(arms, near)
+    return Q
+
+
+def least_scheduled(replays: Schedule, slot: int) -> int | None:
+    """The smallest index with a replay that covers slot `slot` of index 0."""
+    return next((m for m, slots in enumerate(replays) if slots[slot // 2**m]), None)

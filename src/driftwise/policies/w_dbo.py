@@ -53,7 +53,7 @@ class WDbo:
     The budget grows by (1 + α)^{Δt/ℓ_T}; `driftwise.wasserstein` has the relevance R_i. The kernel is variance·k_S·k_T,
     with k_T Matérn in the user's time `at`; its four numbers are fitted by evidence each time the observation's number
     passes a multiple of `refit`, or stay as given where refit = 0. On boxes and candidates; it needs to know nothing.
-    O(n³) a step and an observation dropped, for the n observations kept, of which there are at most `most`. σ is that of
+    O(n³) a step and an observation dropped for the n observations kept, of which there are at most `most`. σ is that of
     the function, as in the paper; the authors' code adds the noise.
 
     >>> from driftwise import Candidates
