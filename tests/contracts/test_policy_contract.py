@@ -89,7 +89,7 @@ def live(name: str, where: str) -> Live:
 def says(made: Any, state: Any, number: int, pending: tuple[tuple[float, ...], ...] = ()) -> list[bytes]:
     """All that can be asked of a state, to the last bit."""
     asked = ask(number, pending)
-    X = as_space(made.space).sample(generator(1), 9)
+    X = made.space.sample(generator(1), 9) if made.space.points is None else made.space.points
     try:
         predicted = [a.tobytes() for a in made.belief(state, asked).predict(X)]
     except InvalidInput:  # it has no belief
