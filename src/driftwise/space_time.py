@@ -17,7 +17,7 @@ from driftwise.records import Array, Observation, Point
 from driftwise.time_kernels import SpaceTime, TimeKernel
 
 LARGEST_STATE = 5000  # numbers a filter's state may have: its covariance then takes 200 MB
-WINDOW = 150  # observations kept where there is no filter: a step stays near a millisecond
+WINDOW = 150  # observations kept where there is no filter: more would make a step slow, O(w³)
 
 
 @dataclass(frozen=True, eq=False)
