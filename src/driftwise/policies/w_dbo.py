@@ -19,6 +19,7 @@ from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator
 from driftwise.space_time import SpaceTimePosterior
 from driftwise.spaces import Space
+from driftwise.time_kernels import MaternInTime
 from driftwise.wasserstein import overlaps, relevance
 
 FEWEST = 2  # observations that are never dropped
@@ -76,7 +77,7 @@ class WDbo:
     def __post_init__(self) -> None:
         if not isinstance(self.model.kernel, RBF | Matern):
             raise InvalidInput(f"w-dbo needs a kernel it can integrate, RBF or Matern; got {self.model.kernel!r:.80}")
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, as 60 steps"))
+        object.__setattr__(self, "scale", MaternInTime(self.nu, self.scale).scale)  # which checks them both
         object.__setattr__(self, "alpha", checks.nonnegative("alpha", self.alpha, fix="at 0 nothing is dropped"))
         object.__setattr__(self, "starts", checks.count("starts", self.starts, least=0))
         object.__setattr__(self, "refit", checks.count("refit", self.refit, least=0, fix="0 keeps what is given"))
