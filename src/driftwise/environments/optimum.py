@@ -1,6 +1,6 @@
 """The maxima of known functions over a box: a dense scan, and a polish from its highest well-separated points.
 
-Many functions are polished together, one batched evaluation an iteration. The polish ends within 1e-9 of a local
+Many functions are polished together, one batched evaluation an iteration. The polish ends within 1e-7 of a local
 maximum; that it is the highest one rests on the scan, of 4,096 points in one and two dimensions and 16,384 in more.
 Nothing is random.
 """
@@ -16,7 +16,8 @@ from scipy.stats import qmc
 from driftwise.environments.rkhs import Basis
 from driftwise.records import Array, Ask
 from driftwise.spaces import Box
-from driftwise.spaces.maximise import ascend, maximise
+from driftwise.spaces.ascent import ascend
+from driftwise.spaces.maximise import maximise
 
 STARTS = 8
 APART = 0.05  # starts of the polish are at least this far from each other, in sup-norm
@@ -42,7 +43,7 @@ def maxima(basis: Basis, box: Box, C: Array, features: Array) -> tuple[Array, Ar
     C, back = np.unique(C, axis=0, return_inverse=True)  # a world that stands still is searched once
     tops = [_separate(scan_points(box), values) for values in C @ features.T]
     owner = np.repeat(np.arange(len(C)), [len(top) for top in tops])
-    X, values = ascend(_Rows(basis, C[owner]), np.vstack(tops), box.continuous)
+    X, values = ascend(_Rows(basis, C[owner]), np.vstack(tops), box.continuous, tolerance=1e-13)
     X = np.array([X[owner == i][np.argmax(values[owner == i])] for i in range(len(C))])
     if not box.continuous.all():
         X = np.array([maximise(_Rows(basis, c[None], x[None]), box, Ask(1, 1.0)) for c, x in zip(C, X, strict=True)])
@@ -66,7 +67,7 @@ def _polish(f: _Rows, X: Array, free: Array) -> tuple[Array, Array]:
     """Uphill again and again, each time as if from the start, until nothing is gained."""
     values = f(X)
     for _ in range(ROUNDS):
-        X, better = ascend(f, X, free)
+        X, better = ascend(f, X, free, tolerance=1e-13)
         if (better - values).max() < 1e-10:
             break
         values = better

@@ -1,0 +1,79 @@
+"""Projected BFGS in the unit cube, from many starts at once: one batched evaluation an iteration."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from driftwise.records import Array
+
+ITERATIONS = 40
+TOLERANCE = 1e-6  # a start has arrived when its next step promises less than this part of its value
+TRUSTED_AFTER = 3  # iterations after which H is believed when it says that a start cannot win any more
+FIRST_STEP = 0.1  # of the cube's side
+
+
+class Differentiable(Protocol):
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        """Value and gradient at the rows of X: (m,), (m, d)."""
+        ...
+
+
+def ascend(
+    score: Differentiable, X: Array, free: Array, *, race: bool = False, tolerance: float = TOLERANCE
+) -> tuple[Array, Array]:
+    """Where the climbs from the rows of X end, moving only the `free` coordinates: (m, d), (m,).
+
+    Only the best end counts in a `race`: climbs that have arrived or cannot win leave the batch. Else every climb goes
+    on to its own top, and `score` is always asked for all the rows.
+    """
+    f, g = score.gradient(X)
+    g = g * free
+    H = (FIRST_STEP / np.maximum(np.abs(g).max(axis=1), 1e-300))[:, None, None] * np.eye(X.shape[1])  # (m, d, d)
+    step = np.ones(len(X))
+    tops, heights, row = X.copy(), f.copy(), np.arange(len(X))
+    for iteration in range(ITERATIONS):
+        pushing = ((X <= 0) & (g < 0)) | ((X >= 1) & (g > 0))  # against a face
+        inward = np.where(pushing, 0.0, g)
+        direction = np.where(pushing, 0.0, (H @ inward[:, :, None])[:, :, 0])
+        slope = np.einsum("md,md->m", direction, inward)  # a full step promises half of it
+        going = slope > tolerance * np.abs(f)
+        if race and iteration >= TRUSTED_AFTER:
+            going &= f + 2 * slope >= heights.max()
+        if not going.any():
+            break
+        if race and not going.all():
+            row, X, f, g, H, step = (a[going] for a in (row, X, f, g, H, step))
+            direction, slope = direction[going], slope[going]
+        trial = np.clip(X + step[:, None] * direction, 0.0, 1.0)
+        f_trial, g_trial = score.gradient(trial)
+        g_trial = g_trial * free
+        H = _bfgs(H, trial - X, g - g_trial, first=iteration == 0)
+        better = f_trial > f
+        promised = np.maximum(slope * step, 1e-300)
+        # where the trial is no better, back to the top of the parabola through it
+        shorter = np.clip(0.5 * promised / np.maximum(promised + f - f_trial, 1e-300), 0.1, 0.5)
+        step = np.where(better, 1.0, step * shorter)
+        f = np.where(better, f_trial, f)
+        X, g = np.where(better[:, None], trial, X), np.where(better[:, None], g_trial, g)
+        tops[row], heights[row] = X, f
+    return tops, heights
+
+
+def _bfgs(H: Array, s: Array, z: Array, *, first: bool) -> Array:
+    """H ← (I − ρszᵀ)H(I − ρzsᵀ) + ρssᵀ with ρ = 1/sᵀz (Nocedal & Wright, Eq. 6.17), where sᵀz > 0: where it is concave.
+
+    The first H only had a direction's length right, and is replaced by sᵀz/zᵀz (their Eq. 6.20) before.
+    """
+    sz = np.einsum("md,md->m", s, z)
+    concave = sz > 1e-300
+    rho = np.divide(1.0, sz, out=np.zeros_like(sz), where=concave)
+    if first:
+        scale = sz / np.maximum(np.einsum("md,md->m", z, z), 1e-300)
+        H = np.where(concave[:, None, None], scale[:, None, None] * np.eye(s.shape[1]), H)
+    scaled = rho[:, None] * s
+    Hz = (H @ z[:, :, None])[:, :, 0]
+    weight = 1.0 + np.einsum("md,md->m", z, Hz) * rho
+    cross = scaled[:, :, None] * Hz[:, None, :]
+    return H - cross - cross.transpose(0, 2, 1) + weight[:, None, None] * scaled[:, :, None] * s[:, None, :]
