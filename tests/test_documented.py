@@ -1,0 +1,77 @@
+"""Every public name, every command and every policy is documented."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import driftwise
+from driftwise.cli.app import app
+from driftwise.environments import REGISTRY as ENVIRONMENTS
+from driftwise.policies import REGISTRY as POLICIES
+from driftwise.policies import options_of
+
+ROOT = Path(__file__).parents[1]
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def rows(text: str) -> str:
+    """The first cells of its tables."""
+    return "\n".join(re.findall(r"^\| *([^|]*)\|", text, re.MULTILINE))
+
+
+def commands(command: Any, path: tuple[str, ...] = ("driftwise",)) -> Iterator[str]:
+    """The full names of all commands below `command`."""
+    for name, sub in getattr(command, "commands", {}).items():
+        if getattr(sub, "commands", None):
+            yield from commands(sub, (*path, name))
+        else:
+            yield " ".join((*path, name))
+
+
+COMMANDS = list(commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("name", driftwise.__all__)
+def test_every_public_name_is_in_the_reference(name):
+    assert re.search(rf"`{name}\b", rows(page("docs/reference.md"))), f"give {name} a row in docs/reference.md"
+    assert (getattr(driftwise, name).__doc__ or "").strip(), f"{name} has a docstring"
+
+
+def test_there_are_about_twenty_public_names():
+    assert driftwise.__all__ == sorted(driftwise.__all__, key=lambda n: (not n.isupper(), n))
+    assert len(driftwise.__all__) <= 30
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_in_the_reference(command):
+    assert f"`{command}`" in rows(page("docs/reference.md")), f"give {command} a row in docs/reference.md"
+
+
+def test_the_commands_are_found():
+    assert {"driftwise demo", "driftwise study ask"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_is_in_the_guide(name):
+    assert f"`{name}`" in rows(page("docs/choosing-a-policy.md")), f"give {name} a row in docs/choosing-a-policy.md"
+    assert (POLICIES[name].__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_option_of_a_policy_has_a_default(name):
+    for option in options_of(name).values():
+        assert option.default is not option.empty, f"{name}: {option.name}"
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_every_environment_says_what_it_is(name):
+    assert (ENVIRONMENTS[name].__doc__ or "").strip()
