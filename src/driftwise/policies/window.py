@@ -71,7 +71,8 @@ class Window:
         return optimistic(self.model, state, self.width, ask)
 
     def update(self, state: Belief, seen: Observation) -> Belief:
-        return state.observe(seen, keep=self.window)
+        # while the window fills there is nothing to forget, and this is GP-UCB to the last bit
+        return state.observe(seen, keep=self.window if len(state) >= self.window else None)
 
     def belief(self, state: Belief, ask: Ask) -> Belief:
         return state

@@ -67,12 +67,12 @@ def xi(n: int, noise: float, gain: float) -> float:
 
 
 def sharp_xi(n: int, noise: float) -> float:
-    """√(n/λ): what a unit of drift costs by ‖α(x)‖₁ ≤ √(n/λ) σ(x) and σ ≤ 1 (docs/theory.md).
+    """½ √(n/λ): what a unit of drift costs at most, as ‖α(x)‖₁ ≤ √n ‖α(x)‖₂ ≤ √n / 2√λ (docs/theory.md).
 
     >>> sharp_xi(4, noise=0.25)
-    4.0
+    2.0
     """
-    return math.sqrt(n / noise)
+    return 0.5 * math.sqrt(n / noise)
 
 
 def spread(n: int, noise: float, gain: float) -> float:
@@ -97,13 +97,13 @@ def window_bound(problem: Problem, window: int) -> Bound:
 
 
 def sharp_restart_bound(problem: Problem, interval: int) -> Bound:
-    """Theorem 1 with √(H/λ) in place of ξ_H, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
+    """Theorem 1 with ½√(H/λ) in place of ξ_H, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
     n = _within(problem, "interval", interval)
     return _bound(problem, n, sharp_xi(n, problem.noise), unions=math.ceil(problem.horizon / n))
 
 
 def sharp_window_bound(problem: Problem, window: int) -> Bound:
-    """Theorem 2 with √(w/λ) in place of ξ_w, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
+    """Theorem 2 with ½√(w/λ) in place of ξ_w, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
     n = _within(problem, "window", window)
     return _bound(problem, n, sharp_xi(n, problem.noise), unions=problem.horizon)
 
