@@ -9,6 +9,7 @@ from typing import Any
 from driftwise.environments import worlds
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still
 from driftwise.environments.noise import Gaussian, Noise, Rademacher, Uniform
+from driftwise.environments.recorded import Recorded, recorded
 from driftwise.environments.rkhs import Basis, Expansion, Whitened
 from driftwise.environments.world import Environment, SeededEnvironment, World
 from driftwise.errors import InvalidInput, NotFoundError
@@ -33,6 +34,7 @@ __all__ = [
     "Gaussian",
     "Noise",
     "Rademacher",
+    "Recorded",
     "Rotating",
     "SeededEnvironment",
     "Slow",
@@ -42,6 +44,7 @@ __all__ = [
     "World",
     "environment",
     "options_of",
+    "recorded",
 ]
 
 

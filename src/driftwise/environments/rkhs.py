@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,9 @@ class Expansion:
         a = rng.uniform(-1.0, 1.0, len(self.centres))
         return a if self.norm is None else a * (self.norm / float(self.norms(a[None])[0]))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return description(self)
+
     @cached_property
     def _gram(self) -> Array:
         return self.kernel(self.centres.points, self.centres.points)
@@ -122,6 +125,9 @@ class Whitened:
         """z of the functions whose values at the centres are those of the rows of F, given at `points`: (k, m)."""
         return solve_lower(self._L, F[:, self._pivots].T).T
 
+    def __getstate__(self) -> dict[str, Any]:
+        return description(self)
+
     @cached_property
     def _factor(self) -> tuple[NDArray[np.intp], Array]:
         X = self.points.points
@@ -138,3 +144,8 @@ class Whitened:
     @cached_property
     def _centres(self) -> Array:
         return self.points.points[self._pivots]
+
+
+def description(described: Any) -> dict[str, Any]:
+    """A dataclass's fields, without what it has computed: this is what is sent to another process."""
+    return {field.name: getattr(described, field.name) for field in fields(described)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, Self
 
@@ -13,11 +13,11 @@ from driftwise import checks
 from driftwise.environments.drift import Drift
 from driftwise.environments.noise import Noise
 from driftwise.environments.optimum import maxima, scan_points
-from driftwise.environments.rkhs import Basis
+from driftwise.environments.rkhs import Basis, description
 from driftwise.environments.tape import KEPT, Recent, Tape, place
 from driftwise.kernels import Kernel
 from driftwise.records import Array, Point
-from driftwise.spaces import Box, Space
+from driftwise.spaces import Box, Space, as_space
 
 
 class Environment(Protocol):
@@ -82,6 +82,7 @@ class World:
     name: str = "world"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "space", as_space(self.space))
         checks.count("seed", self.seed, least=0)
         checks.count("horizon", self.horizon)
 
@@ -141,8 +142,7 @@ class World:
     # --- what it keeps in mind, all of which can be made again -------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """The description alone: it is small, and the rest is made again where it is sent."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return description(self)
 
     @cached_property
     def _tape(self) -> Tape:

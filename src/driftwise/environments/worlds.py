@@ -95,7 +95,11 @@ def grid(side: int, dim: int) -> Candidates:
 
 
 def _deng(name: str, drift: Drift, *, seed: int, noise: float, norm: float | None) -> World:
-    """100 points of [0, 1], k = RBF(0.2), f = Σ_{i≤100} a_i k(·, x_i), a ~ U[−1, 1], T = 500."""
+    """100 points of [0, 1], k = RBF(0.2), f = Σ_{i≤100} a_i k(·, x_i), a ~ U[−1, 1], T = 500.
+
+    As published f is not scaled: ‖f‖_H is about 6 (√33 in mean square) and B is `World.bound`; with `norm` every g_j
+    has that norm exactly. The noise is our choice, Gaussian of standard deviation 0.1: we know of no published figure.
+    """
     points = line(100)
     return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise), seed, 500, name)
 

@@ -1,0 +1,211 @@
+"""A recording of a real system, played back: a table of rewards, a row a time, a column a candidate."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.environments.noise import Gaussian, Noise
+from driftwise.environments.rkhs import Whitened
+from driftwise.errors import InvalidInput
+from driftwise.kernels import Empirical, Kernel, Matern
+from driftwise.records import Array
+from driftwise.spaces import Candidates
+
+TRAINING = 0.5  # of the rows, where a kernel is to be learned from them
+SILENT = Gaussian(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """f_t = row t of `rewards`, (T, n), with its exact maximum; no noise but what the recording holds, unless given."""
+
+    rewards: Array
+    space: Candidates
+    kernel: Kernel
+    noise: Noise = SILENT
+    seed: int = 0
+    name: str = "recorded"
+    labels: tuple[str, ...] = ()  # the columns' headings
+
+    @property
+    def horizon(self) -> int:
+        """The number of rows."""
+        return len(self.rewards)
+
+    def seeded(self, seed: int) -> Recorded:
+        """The same recording, with the added noise of `seed`."""
+        return replace(self, seed=seed)
+
+    def value(self, t: int, X: Array) -> Array:
+        """f_t at the rows of X, which must be candidates: (n,)."""
+        row = self._row(t)
+        try:
+            return row[[self._index[tuple(x)] for x in np.asarray(X, dtype=float).tolist()]]
+        except KeyError as error:
+            raise InvalidInput(f"{error.args[0]} is none of the {len(self.space)} recorded candidates") from None
+
+    def observe(self, t: int, x: Array) -> float:
+        """f_t(x) + η_t."""
+        return float(self.value(t, np.asarray(x)[None])[0]) + self.noise.draw(self.seed, t)
+
+    def best(self, t: int) -> float:
+        """max f_t."""
+        return float(self._row(t).max())
+
+    def best_x(self, t: int) -> Array:
+        """Where f_t is largest, the first of equals: (d,)."""
+        return self.space.points[int(np.argmax(self._row(t)))]
+
+    def variation(self, horizon: int) -> float:
+        """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H in the RKHS of `kernel` on the candidates; infinite where a step leaves it."""
+        moves = np.diff(self._rows(horizon), axis=0)
+        basis = Whitened(self.kernel, self.space)
+        Z = basis.coordinates(moves)
+        missed = np.abs(Z @ basis.features(self.space.points).T - moves).max(initial=0.0)
+        if missed > 1e-6 * np.abs(moves).max(initial=0.0):
+            return math.inf
+        return float(basis.norms(Z).sum())
+
+    def sup_variation(self, horizon: int) -> float:
+        """Σ_{t<T} max |f_{t+1} − f_t|."""
+        return float(np.abs(np.diff(self._rows(horizon), axis=0)).max(axis=1).sum()) if horizon > 1 else 0.0
+
+    def _row(self, t: int) -> Array:
+        return self.rewards[self._check(checks.count("t", t, fix="steps count from 1")) - 1]
+
+    def _rows(self, horizon: int) -> Array:
+        return self.rewards[: self._check(checks.count("horizon", horizon))]
+
+    def _check(self, t: int) -> int:
+        if t > self.horizon:
+            raise InvalidInput(f"the recording has {self.horizon} steps, and step {t} was asked for; lower the horizon")
+        return t
+
+    @cached_property
+    def _index(self) -> dict[tuple[float, ...], int]:
+        return {x: i for i, x in reversed(list(enumerate(self.space.coordinates)))}
+
+
+def recorded(
+    rewards: str | PathLike[str] | Array,
+    points: str | PathLike[str] | Array | None = None,
+    *,
+    kernel: Kernel | None = None,
+    train: int | None = None,
+    noise: float = 0.0,
+    seed: int = 0,
+    name: str = "recorded",
+) -> Recorded:
+    """A recording from a CSV (or an array) of rewards, and one of the candidates' coordinates: a row a candidate.
+
+    With coordinates the kernel is the given one, or Matérn-5/2 with a fifth of each coordinate's range as lengthscale.
+    Without, candidates are their indices, and the kernel is the empirical covariance of the first `train` rows (by
+    default half of them), over its largest variance so that k(x, x) ≤ 1; the rows after these are played back.
+
+    >>> world = recorded(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
+    >>> world.horizon, world.best(1), world.best(2)
+    (2, 3.0, 2.0)
+    """
+    table, labels = _table("rewards", rewards)
+    noises = Gaussian(checks.nonnegative("noise", noise))
+    if points is None:
+        return _without_points(table, labels, kernel, train, noise=noises, seed=seed, name=name)
+    if train is not None:
+        raise InvalidInput("train is for a kernel learned from the rewards; leave it out where points are given")
+    coordinates, names = _table("points", points)
+    if len(coordinates) != table.shape[1]:
+        raise InvalidInput(
+            f"points must have a row for each column of the rewards, got {len(coordinates)} for {table.shape[1]}"
+        )
+    space = Candidates(coordinates, names or None)
+    if len(set(space.coordinates)) < len(space):
+        raise InvalidInput("points must differ from one another; two rows are equal")
+    return Recorded(table, space, kernel or _matern(coordinates), noises, seed, name, labels)
+
+
+def _without_points(
+    table: Array, labels: tuple[str, ...], kernel: Kernel | None, train: int | None, **rest: Any
+) -> Recorded:
+    T, n = table.shape
+    space = Candidates(np.arange(n, dtype=float), ["candidate"])
+    if kernel is not None:
+        raise InvalidInput("a kernel needs the candidates' coordinates; give points, or leave the kernel out")
+    rows = int(T * TRAINING) if train is None else checks.count("train", train, least=2)
+    if not 2 <= rows < T:
+        raise InvalidInput(
+            f"without points, at least 2 rows are needed to learn a kernel from and 1 to play back, got {rows} of {T}; "
+            "give points, or more rows"
+        )
+    return Recorded(table[rows:], space, empirical(table[:rows]), labels=labels, **rest)
+
+
+def empirical(rewards: Array) -> Empirical:
+    """The covariance of the columns of `rewards`, (T, n), over the largest variance among them."""
+    covariance = np.atleast_2d(np.cov(rewards, rowvar=False))
+    largest = float(np.diagonal(covariance).max())
+    if largest <= 0:
+        raise InvalidInput("every candidate's reward is constant in the training rows; take more rows, or give points")
+    return Empirical(tuple(map(tuple, (covariance / largest).tolist())))
+
+
+def _matern(points: Array) -> Matern:
+    spans = np.ptp(points, axis=0)
+    return Matern(2.5, tuple(float(0.2 * span) if span > 0 else 1.0 for span in spans))
+
+
+def _table(what: str, given: str | PathLike[str] | Array) -> tuple[Array, tuple[str, ...]]:
+    """A table of finite numbers, and its headings where it has some."""
+    if isinstance(given, str | PathLike):
+        return read_csv(given)
+    try:
+        table = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{what} must be a table of numbers, all rows of one length") from None
+    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
+        raise InvalidInput(f"{what} must be a table of finite numbers, (rows, columns), got shape {table.shape}")
+    return table, ()
+
+
+def read_csv(path: str | PathLike[str]) -> tuple[Array, tuple[str, ...]]:
+    """The numbers of a CSV file, (rows, columns), and the headings of its first row where that is not of numbers."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            lines = [(reader.line_num, row) for reader in [csv.reader(file, strict=True)] for row in reader if row]
+    except OSError as error:
+        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{path} is no CSV file: {error}") from None
+    headings: tuple[str, ...] = ()
+    if lines and not any(map(_is_number, lines[0][1])):
+        headings = tuple(cell.strip() for cell in lines[0][1])
+        lines = lines[1:]
+    if not lines:
+        raise InvalidInput(f"{path} has no rows of numbers")
+    width = len(headings) or len(lines[0][1])
+    return np.array([_numbers(path, number, row, width) for number, row in lines]), headings
+
+
+def _numbers(path: str | PathLike[str], line: int, row: Sequence[str], width: int) -> list[float]:
+    if len(row) != width:
+        raise InvalidInput(f"{path}, line {line}: {len(row)} cells where the first row has {width}")
+    for column, cell in enumerate(row, start=1):
+        if not _is_number(cell) or not math.isfinite(float(cell)):
+            raise InvalidInput(f"{path}, line {line}, column {column}: must be a finite number, got {cell!r:.40}")
+    return [float(cell) for cell in row]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

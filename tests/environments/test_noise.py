@@ -1,0 +1,46 @@
+"""Noise: R is a sub-Gaussian constant, the smallest one, and draws are functions of (seed, t)."""
+
+import math
+
+import numpy as np
+import pytest
+
+from driftwise.environments import Gaussian, Rademacher, Uniform
+from driftwise.errors import InvalidInput
+
+# each with its moment generating function, E exp(sη)
+NOISES = [
+    (Gaussian(0.3), lambda s: math.exp((0.3 * s) ** 2 / 2)),
+    (Uniform(0.3), lambda s: math.sinh(0.3 * s) / (0.3 * s)),
+    (Rademacher(0.3), lambda s: math.cosh(0.3 * s)),
+]
+
+
+@pytest.mark.parametrize(("noise", "mgf"), NOISES)
+def test_r_bounds_the_moment_generating_function_and_no_smaller_one_does(noise, mgf):
+    for s in (0.01, 0.1, 1.0, 5.0, 20.0, 60.0):
+        assert mgf(s) <= math.exp(s**2 * noise.R**2 / 2) * (1 + 1e-12)
+    assert mgf(0.5) > math.exp(0.5**2 * (0.99 * noise.R) ** 2 / 2)
+
+
+@pytest.mark.parametrize(("noise", "mgf"), NOISES)
+def test_draws_have_the_stated_mean_variance_and_moment_generating_function(noise, mgf):
+    n = 8_000
+    draws = np.array([noise.draw(seed=4, t=t) for t in range(1, n + 1)])
+    assert abs(draws.mean()) < 4 * math.sqrt(noise.variance / n)
+    assert abs(draws.var() / noise.variance - 1) < 4 * math.sqrt(2 / n)
+    assert np.exp(2 * draws).mean() == pytest.approx(mgf(2), rel=0.05)
+    assert abs(np.corrcoef(draws[1:], draws[:-1])[0, 1]) < 4 / math.sqrt(n)
+
+
+@pytest.mark.parametrize(("noise", "_mgf"), NOISES)
+def test_a_draw_depends_on_seed_and_step_alone(noise, _mgf):
+    assert [noise.draw(1, t) for t in (3, 1, 2)] == [noise.draw(1, t) for t in (1, 2, 3, 1, 2, 3)][2:5]
+    assert any(noise.draw(1, t) != noise.draw(2, t) for t in range(1, 40))
+
+
+def test_no_noise_is_allowed_and_a_negative_one_is_not():
+    assert Gaussian(0.0).draw(1, 1) == 0.0
+    for make in (Gaussian, Uniform, Rademacher):
+        with pytest.raises(InvalidInput, match="≥ 0"):
+            make(-0.1)
