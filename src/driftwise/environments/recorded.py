@@ -66,7 +66,7 @@ class Recorded:
         return self.space.points[int(np.argmax(self._row(t)))]
 
     def variation(self, horizon: int) -> float:
-        """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H in the RKHS of `kernel` on the candidates; infinite where a step leaves it."""
+        """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H in the RKHS of `kernel` on the candidates; infinite if one leaves it."""
         moves = np.diff(self._rows(horizon), axis=0)
         basis = Whitened(self.kernel, self.space)
         Z = basis.coordinates(moves)
