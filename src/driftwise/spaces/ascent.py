@@ -53,7 +53,7 @@ def ascend(
         better = f_trial > f
         promised = np.maximum(slope * step, 1e-300)
         # where the trial is no better, back to the top of the parabola through it
-        shorter = np.clip(0.5 * promised / np.maximum(promised + f - f_trial, 1e-300), 0.1, 0.5)
+        shorter = np.maximum(0.5 * promised / (promised + np.maximum(f - f_trial, 0.0)), 0.1)
         step = np.where(better, 1.0, step * shorter)
         f = np.where(better, f_trial, f)
         X, g = np.where(better[:, None], trial, X), np.where(better[:, None], g_trial, g)
