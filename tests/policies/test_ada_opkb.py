@@ -47,7 +47,7 @@ def test_the_published_setting():
     """100 points on the sphere of R^10, T = 10⁴: γ ≈ 69.3, α = 0.903, E = 39, and a threshold of 0.552."""
     X = np.random.default_rng(0).standard_normal((100, 10))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    made = AdaOpkb.of(Candidates(X), kernel=RBF(0.2), horizon=10_000)
+    made = AdaOpkb.of(Candidates(X), kernel=RBF(0.2), horizon=10_000, c0=1.38)
     assert made.arms.gamma == pytest.approx(69.3, abs=0.05)
     assert made.alpha == pytest.approx(0.903, abs=5e-4)
     assert made.first == 39
@@ -97,7 +97,7 @@ def test_the_law_of_the_schedule():
 
 def test_the_restart_test_by_hand():
     new, old = np.array([0, 0.2, 1.0]), np.array([1.0, 0.2, 0])
-    tuned, theory = independent(3), independent(3, theory=True)
+    tuned, theory = independent(3, c0=1.38), independent(3, theory=True)
     assert tuned.changed(new, 0, (old,))
     assert not theory.changed(new, 0, (old,))
     assert not tuned.changed(new, 0, (new,))
@@ -114,9 +114,9 @@ def test_the_estimate_shrinks_as_it_should():
 
 
 def test_it_restarts_when_the_world_turns_and_not_before():
-    """With blocks long enough for the estimates: at the tuned c3 their noise alone exceeds the tuned threshold."""
+    """With blocks long enough for the estimates: at the tuned c0 and c3 their noise alone exceeds the threshold."""
     r = np.linspace(-0.8, 0.8, 4)
-    made = independent(4, horizon=2000, c3=0.5)
+    made = independent(4, horizon=2000, c0=1.38, c3=0.5)
     _, still = play(made, lambda t: r, 1500, noise=0.0)
     assert (still.restarts, still.j) == (0, 3)
     turn = 7 * made.first  # as block 3 begins

@@ -9,10 +9,12 @@ import pytest
 from driftwise import RBF, Candidates, Float
 from driftwise.codec import dumps, loads
 from driftwise.errors import InvalidInput
+from driftwise.information import MaximumGain
 from driftwise.kernels import Empirical
 from driftwise.policies import policy, replay
 from driftwise.policies.master import Block, Instance, Master, theory_kappa
 from driftwise.records import Ask, Observation
+from driftwise.widths import Algorithm
 
 EYE = Empirical(tuple(map(tuple, np.eye(3).tolist())))
 THREE = Candidates([0.0, 1.0, 2.0])
@@ -79,11 +81,13 @@ def test_blocks_double_and_the_state_is_what_the_schedule_says():
 
 
 def test_the_base_by_hand():
-    """K = I₃, λ = 1: after y = 0.8 at the first arm μ = (0.4, 0, 0), σ² = (0.5, 1, 1)."""
+    """K = I₃, λ = 1: after y = 0.8 at the first arm μ = (0.4, 0, 0), σ² = (0.5, 1, 1); and β_1 = 3.5701 at δ = 0.1."""
     belief = three().model.prior().observe(Observation(1, 1.0, (0.0,), 0.8))
     mean, std = belief.predict(THREE.points)
     np.testing.assert_allclose(mean, [0.4, 0, 0], atol=1e-12)
     np.testing.assert_allclose(std**2, [0.5, 1, 1], atol=1e-12)
+    width = Algorithm(MaximumGain(EYE, 1.0, THREE.coordinates), B=1.0, R=1.0, delta=0.1)
+    assert width(three().model.prior(), 1) == pytest.approx(3.5701, abs=5e-5)
 
 
 def test_what_it_promises():
