@@ -25,9 +25,15 @@ def _differences(path: str, stored: Any, given: Any) -> Iterator[str]:
             yield from _differences(f"{path}.{name}" if path else name, stored.get(name), given.get(name))
     elif isinstance(stored, list) and isinstance(given, list) and len(stored) == len(given):
         for i, (a, b) in enumerate(zip(stored, given, strict=True)):
-            yield from _differences(f"{path}[{i}]", a, b)
+            named = _is_named(a) and _is_named(b) and a[0] == b[0]
+            yield from _differences(f"{path}.{a[0]}", a[1], b[1]) if named else _differences(f"{path}[{i}]", a, b)
     elif stored != given or type(stored) is not type(given):
         yield f"{path} is {_short(stored)} in the study, {_short(given)} was given"
+
+
+def _is_named(item: Any) -> bool:
+    """Whether it is a parameter with its name."""
+    return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], dict)
 
 
 def _short(value: Any) -> str:

@@ -1,0 +1,163 @@
+"""Kill −9 at random points of a busy writer. Run as a script: `kills.py FOLDER KILLS SEED`; prints a JSON of figures.
+
+One process imports the library once and forks a writer a round, which asks, tells, abandons and observes as fast as it
+can and acknowledges on a pipe every call that has returned. It is killed after a random while; then the file must hold
+all that was acknowledged, once, and ask what a fold over its whole log asks. The next writer repeats whatever was not
+acknowledged.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+from driftwise import RBF, Candidates, Study
+from driftwise.errors import NotFoundError
+from driftwise.policies import replay
+from driftwise.records import Ask
+
+SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
+ROUNDS_A_FILE = 20
+
+
+def reward(number: int) -> float:
+    return (number * 37 % 101) / 7
+
+
+def make(path: Path) -> Study:
+    return Study("s", SPACE, path=path, window=8, kernel=RBF(0.3))
+
+
+def write(path: Path, first: int, pipe: int) -> None:
+    """The writer: i is asked under key i, then told, or every fifth time abandoned; then something is observed."""
+
+    def acknowledge(*words: object) -> None:
+        os.write(pipe, (json.dumps(words) + "\n").encode())
+
+    study = make(path)
+    i = first
+    while True:
+        s = study.ask(key=f"k{i}")
+        acknowledge("ask", i, s.id, s.number, s.x)
+        if i % 5 == 4:
+            study.abandon(s)
+            acknowledge("abandon", i, s.number)
+        else:
+            study.tell(s, reward(s.number))
+            acknowledge("tell", i, s.number)
+        if i % 3 == 0:
+            receipt = study.observe({"x": 0.5}, float(i), key=f"o{i}")
+            acknowledge("observe", i, receipt.number)
+        acknowledge("done", i)
+        i += 1
+
+
+def killed_after(seconds: float, path: Path, first: int, *, at_once: bool) -> list[list]:
+    """What a writer acknowledged before it was killed, `seconds` after its start or after its first acknowledgement."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        try:
+            write(path, first, writer)
+        except BaseException as error:
+            os.write(2, f"the writer failed: {error!r}\n".encode())
+        os._exit(1)
+    os.close(writer)
+    if not at_once:
+        select.select([reader], [], [], 10.0)
+    time.sleep(seconds)
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status), "the writer must die of the kill and of nothing else"
+    with os.fdopen(reader, "rb") as lines:
+        return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+
+class Ledger:
+    """What was acknowledged of one file, and what the file must therefore hold."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, tuple] = {}
+        self.told: dict[int, float] = {}
+        self.abandoned: set[int] = set()
+        self.next = 0  # the first operation that is not known to be done
+        self.asked_by_us = 0
+
+    def add(self, acknowledged: list[list]) -> None:
+        for what, i, *rest in acknowledged:
+            if what == "ask":
+                known = self.asked.setdefault(f"k{i}", tuple(map(repr, rest)))
+                assert known == tuple(map(repr, rest)), "the same key must give the same suggestion"
+            elif what == "tell":
+                self.told[rest[0]] = reward(rest[0])
+            elif what == "abandon":
+                self.abandoned.add(rest[0])
+            elif what == "observe":
+                self.told[rest[0]] = float(i)
+            else:
+                self.next = i + 1
+
+    def compare(self, study: Study, figures: dict[str, int]) -> None:
+        log = list(study.observations())
+        stored = {seen.number: seen.y for seen in log}
+        counts = study.describe().counts
+        figures["lost"] += sum(stored.get(number) != y for number, y in self.told.items())
+        figures["doubled"] += len(log) - len(stored)
+        figures["stored, not acknowledged"] += len(stored.keys() - self.told.keys())
+        figures["lost"] += len(self.abandoned & stored.keys())
+        # One operation at most was under way: everything else in the file was acknowledged.
+        figures["too many"] += (
+            len(stored.keys() - self.told.keys()) > 1 or counts.asked > self.next + 1 + self.asked_by_us
+        )
+        with study._log.view() as view:
+            pending = tuple(asked.x for asked in view.pending(study.description.patience))
+            keyed = {key: view.with_key(key) for key in self.asked}
+        for key, known in self.asked.items():
+            now = keyed[key]
+            same = now is not None and (repr(now.id), repr(now.number), repr(list(now.x))) == known
+            figures["lost"] += not same
+        figures["gaps"] += counts.asked + counts.unasked != counts.last
+        ask = Ask(counts.last + 1, float(counts.last + 1), pending, seed=0)
+        expected = study.policy.choose(replay(study.policy, log), ask)
+        s = study.ask()
+        figures["changed questions"] += s.x != tuple(expected)
+        study.abandon(s)
+        self.asked_by_us += 1
+
+
+def main(folder: str, kills: int, seed: int) -> dict[str, int]:
+    """Until so many writers were killed after the study was there; those killed before that come on top."""
+    draw = random.Random(seed)
+    harms = ("lost", "doubled", "gaps", "too many", "changed questions")
+    figures = dict.fromkeys(("kills", "earlier kills", "acknowledged", "stored, not acknowledged", *harms), 0)
+    for round_ in itertools.count():
+        if round_ % ROUNDS_A_FILE == 0:
+            path, ledger = Path(folder) / f"{round_}.db", Ledger()
+        early = round_ % ROUNDS_A_FILE < 4  # some while the file itself is made
+        acknowledged = killed_after(draw.uniform(0, 0.05), path, ledger.next, at_once=early)
+        figures["acknowledged"] += sum(what != "done" for what, *_ in acknowledged)
+        ledger.add(acknowledged)
+        try:
+            study = Study.open("s", path=path)
+        except NotFoundError:
+            assert not acknowledged
+            figures["earlier kills"] += 1
+            continue
+        figures["kills"] += 1
+        ledger.compare(study, figures)
+        study.close()
+        if figures["kills"] == kills:
+            return figures
+    raise AssertionError
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
