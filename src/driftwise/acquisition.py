@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, Self
 
@@ -47,7 +47,7 @@ class Model:
     """What is assumed of the world: a space, a kernel on it (in its unit cube) and a noise variance λ."""
 
     space: Space
-    kernel: Kernel = Matern(2.5, 0.2)
+    kernel: Kernel = field(default_factory=Matern)
     noise: float = 0.01
     standardise: bool = False
 
@@ -85,7 +85,12 @@ class Ucb:
         return self.belief.observed
 
 
-def optimistic(model: Model, belief: Belief, width: Width, ask: Ask) -> Array:
+def optimistic_in(space: Space, belief: Belief, width: Width, ask: Ask) -> Array:
     """x_t = argmax μ_{t−1}(x) + β_t σ_{t−1}(x), as if the pending points had been answered at the mean."""
     beta = width(belief, ask.number)
-    return model.space.argmax(Ucb(belief.imagine(ask.pending), beta), ask)
+    return space.argmax(Ucb(belief.imagine(ask.pending), beta), ask)
+
+
+def optimistic(model: Model, belief: Belief, width: Width, ask: Ask) -> Array:
+    """The same in a model's space."""
+    return optimistic_in(model.space, belief, width, ask)
