@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -164,8 +165,10 @@ class Master:
     def promise(self, belief: Belief, seen: Observation) -> float:
         """g̃ = max UCB, as a reward in [0, 1]; the instance's own clock counts what it has seen."""
         ucb = Ucb(belief, _OwnClock(self.width)(belief, seen.number))
-        found = self.space.argmax(ucb, Ask(number=seen.number, at=seen.at, seed=self.seed))
-        rows = np.array([found, seen.x])  # on a box the maximiser that was played may be the better one
+        rows = self.space.points
+        if rows is None:  # the maximiser that was played may be the better one
+            found = self.space.argmax(ucb, Ask(number=seen.number, at=seen.at, seed=self.seed))
+            rows = np.array([found, seen.x])
         return float(np.clip((ucb(rows).max() + 1) / 2, 0.0, 1.0))
 
     def changed(self, state: Block) -> bool:
@@ -205,13 +208,17 @@ class Master:
         for m in range(n + 1):
             if played % 2**m:
                 break  # nor does any longer slot begin here
-            fresh = Instance(self.model.prior(), state.rewards, state.count)
-            instances[m] = fresh if state.schedule[m][played // 2**m] else None
+            scheduled = state.schedule[m][played // 2**m]
+            instances[m] = Instance(self._prior, state.rewards, state.count) if scheduled else None
         return replace(state, clock=state.clock + 1, instances=tuple(instances))
+
+    @cached_property
+    def _prior(self) -> Belief:
+        return self.model.prior()
 
     def _block(self, begun: int, n: int, restarts: int) -> Block:
         schedule = self.schedule(begun, n)
-        fresh = Instance(self.model.prior(), 0.0, 0)
+        fresh = Instance(self._prior, 0.0, 0)
         instances = tuple(fresh if slots[0] else None for slots in schedule)
         return Block(begun, begun, schedule, instances, restarts=restarts)
 
