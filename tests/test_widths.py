@@ -123,7 +123,7 @@ def test_widths_by_name_and_written_down():
 
 def test_the_noise_scale_is_that_of_gaussian_noise_unless_said():
     made = policy("gp-ucb", Candidates(X), noise=0.04, width="realised")
-    assert made.width.R == pytest.approx(0.2)
+    assert math.isclose(made.width.R, 0.2)
 
 
 def test_names_refused():
