@@ -23,13 +23,20 @@ lint: .venv/ready
 types: .venv/ready
 	$(BIN)/mypy
 
-bench: .venv/ready
+bench: .venv/ready .venv-bench/ready
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist report
+	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache build dist report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# The peers that benchmarks compare with, in an environment of their own. torch first, and by itself: its CPU build will do.
+.venv-bench/ready:
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check botorch==0.18.1
 	@touch $@

@@ -153,7 +153,7 @@ class GridPosterior:
     def _from_contents(cls, grid: Grid, where: Index, Y: Array, last: int) -> GridPosterior:
         K = grid.rows(where)
         own = K[:, where]
-        L, _ = cholesky(own + grid.noise * np.eye(len(own)))
+        L, _ = cholesky(own, grid.noise)
         V = solve_lower(L, K)
         engine = Inverse if grid.relative_noise >= WELL_CONDITIONED else Factor
         return cls(

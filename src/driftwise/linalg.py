@@ -20,14 +20,19 @@ from driftwise.records import Array
 JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, ×10, ...
 
 
-def cholesky(A: Array) -> tuple[Array, float]:
-    """Lower L with L Lᵀ = A + jitter·I for the smallest jitter of the ladder that works, and that jitter."""
-    if not len(A):
+def cholesky(K: Array, noise: float = 0.0) -> tuple[Array, float]:
+    """Lower L with L Lᵀ = K + (noise + jitter·scale) I for the smallest jitter of the ladder that works.
+
+    Returned with that jitter. The scale is the diagonal's largest entry, noise included.
+    """
+    n = len(K)
+    if not n:
         return np.zeros((0, 0)), 0.0
-    scale = max(float(np.max(np.diagonal(A))), 1e-300)
+    scale = max(float(np.max(np.diagonal(K))) + noise, 1e-300)
     for jitter in JITTERS:
-        jittered = A + jitter * scale * np.eye(len(A)) if jitter else A
-        L, info = lapack.dpotrf(jittered.T, lower=1, clean=1)  # A = Aᵀ: the transpose is Fortran's order, no copy
+        A = np.array(K.T, order="F")  # K = Kᵀ: the transpose is in Fortran's order already
+        A.ravel(order="K")[:: n + 1] += noise + jitter * scale
+        L, info = lapack.dpotrf(A, lower=1, clean=1, overwrite_a=1)
         if info == 0:
             return L, jitter
     raise InvalidInput("the kernel's matrix is not positive definite; is the kernel one, and are its values finite?")
@@ -48,15 +53,30 @@ def solve_lower(L: Array, B: Array) -> Array:
 
 
 def invert_lower(L: Array) -> Array:
-    """L⁻¹ for lower triangular L."""
-    inverse: Array = lapack.dtrtri(L, lower=1)[0]
-    return inverse
+    """L⁻¹ for lower triangular L, by halves: [[A, 0], [B, C]]⁻¹ = [[A⁻¹, 0], [−C⁻¹BA⁻¹, C⁻¹]].
+
+    From a few dozen rows on this takes half the time of LAPACK's dtrtri.
+    """
+    n, h = len(L), len(L) // 2
+    if n <= 64:
+        inverse: Array = lapack.dtrtri(L, lower=1)[0]
+        return inverse
+    W = np.zeros((n, n), order="F")
+    W[:h, :h], W[h:, h:] = invert_lower(L[:h, :h]), invert_lower(L[h:, h:])
+    W[h:, :h] = -W[h:, h:] @ (L[h:, :h] @ W[:h, :h])
+    return W
+
+
+def times_lower(X: Array, W: Array) -> Array:
+    """X Wᵀ for lower triangular W: half the work of a full product."""
+    product: Array = blas.dtrmm(1.0, W, X.T, lower=1)
+    return product.T
 
 
 def extend_inverse_lower(W: Array, v: Array, s: float) -> Array:
     """The inverse of the factor [[L, 0], [vᵀ, s]], given W = L⁻¹: its last row is (−vᵀW/s, 1/s)."""
     n = len(W)
-    extended = np.zeros((n + 1, n + 1))
+    extended = np.zeros((n + 1, n + 1), order="F")
     extended[:n, :n] = W
     extended[n, :n] = (v @ W) / -s
     extended[n, n] = 1 / s
@@ -104,7 +124,7 @@ class Inverse:
 
     @classmethod
     def of(cls, K: Array, noise: float) -> Inverse:
-        L, _ = cholesky(K + noise * np.eye(len(K)))
+        L, _ = cholesky(K, noise)
         P = lapack.dpotri(L, lower=1)[0] if len(K) else K
         return cls(np.tril(P) + np.tril(P, -1).T, noise)
 
@@ -138,7 +158,7 @@ class Factor:
 
     @classmethod
     def of(cls, K: Array, noise: float) -> Factor:
-        L, _ = cholesky(K + noise * np.eye(len(K)))
+        L, _ = cholesky(K, noise)
         return cls(K, L, noise)
 
     def append(self, k: Array, kxx: float) -> tuple[Factor, Array, Array]:

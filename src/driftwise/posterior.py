@@ -15,7 +15,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel
-from driftwise.linalg import border, cholesky, extend_inverse_lower, invert_lower
+from driftwise.linalg import border, cholesky, extend_inverse_lower, invert_lower, times_lower
 from driftwise.records import Array, Observation, Point
 
 _NOTHING = np.zeros((0, 0))
@@ -154,7 +154,7 @@ class Posterior:
         """W = L⁻¹ and the jitter it took."""
         if not len(self):
             return _NOTHING, 0.0
-        L, jitter = cholesky(self.K + self.noise * np.eye(len(self)))
+        L, jitter = cholesky(self.K, self.noise)
         return invert_lower(L), jitter
 
     @property
@@ -172,7 +172,7 @@ class Posterior:
         if not len(self):
             return np.zeros(len(X)), np.sqrt(prior), np.zeros((len(X), 0))
         k = self.kernel(X, self.X)  # (m, n)
-        V = k @ self._W.T
+        V = times_lower(k, self._W)
         explained = np.einsum("ij,ij->i", V, V)
         return k @ self._alpha, np.sqrt(np.minimum(np.maximum(prior - explained, 0.0), prior)), V
 

@@ -1,0 +1,45 @@
+"""python -m benchmarks [name ...] [--json FILE] [--markdown FILE]"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"  # before NumPy is loaded
+
+import argparse  # noqa: E402
+import importlib  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+from rich.console import Console  # noqa: E402
+
+from benchmarks import report  # noqa: E402
+from benchmarks.measure import Result  # noqa: E402
+
+BENCHMARKS = ("candidates", "box", "forever", "slide", "gain")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and memory, as ratios in one run.")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"which: {', '.join(BENCHMARKS)} (all by default)")
+    parser.add_argument("--json", type=Path, help="write the results there")
+    parser.add_argument("--markdown", type=Path, help="write the table there")
+    given = parser.parse_args()
+    for name in given.names:
+        if name not in BENCHMARKS:
+            parser.error(f"no benchmark is called {name!r}; there are {', '.join(BENCHMARKS)}")
+    console, results = Console(), list[Result]()
+    for name in given.names or BENCHMARKS:
+        with console.status(name):
+            for result in importlib.import_module(f"benchmarks.{name}").run():
+                results.append(result)
+                console.print("  ".join(filter(None, report.row(result))), highlight=False)
+    console.print(report.table(results))
+    if given.json:
+        given.json.write_text(report.to_json(results) + "\n")
+    if given.markdown:
+        given.markdown.write_text(report.markdown(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Flat for ever: a step at observation 100,000 against one at 1,000, and the memory between them.
+
+States never change, so the early one is kept and both are stepped on in turns, in the same minute.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import driftwise as dw
+from benchmarks.measure import Result, Stopwatch, duration, resident
+from benchmarks.worlds import Drifting
+from driftwise.policies import AnyPolicy
+from driftwise.records import Ask, Observation
+
+EARLY, LATE = 1000, 100_000
+KERNEL = dw.Matern(2.5, 0.2)
+SLOWER, MEGABYTES = 1.2, 1.0
+
+
+def run() -> Iterator[Result]:
+    points = np.random.default_rng(0).random((1000, 2))
+    options = {"window": 100, "kernel": KERNEL}
+    yield from fold("1,000 candidates", dw.policy("sw-gp-ucb", dw.Candidates(points), **options), steps=1000)
+    square = {"a": dw.Float(0, 1), "b": dw.Float(0, 1)}
+    yield from fold("a box, d = 2", dw.policy("sw-gp-ucb", square, **options), steps=200)
+    with tempfile.TemporaryDirectory() as folder:
+        yield from live(Path(folder), square, options)
+
+
+def fold(name: str, policy: AnyPolicy, *, steps: int) -> Iterator[Result]:
+    """A policy in a simulation; between the two ends the log is of random points."""
+    world, rng = Drifting.of(KERNEL, dim=2), np.random.default_rng(0)
+
+    def tell(state: Any, t: int, x: Any) -> Any:
+        return policy.update(state, Observation(t, float(t), tuple(x.tolist()), world.observe(t, x)))
+
+    def step(state: Any, t: int) -> Any:
+        return tell(state, t, policy.choose(state, Ask(t, float(t))))
+
+    state = policy.start()
+    for t in range(1, LATE + 1):
+        state = tell(state, t, policy.space.sample(rng, 1)[0])
+        if t == EARLY:
+            early, before = step(state, t + 1), resident()
+    after = resident()
+    states, watches = [early, state], [Stopwatch(), Stopwatch()]
+    for t in range(1, steps + 1):
+        for i, first in enumerate((EARLY + 1, LATE)):
+            states[i] = watches[i](step, states[i], first + t)
+    yield from _results(name, watches, after - before)
+
+
+def live(folder: Path, space: dict[str, Any], options: dict[str, Any]) -> Iterator[Result]:
+    """A live study in a file: ask and tell, each on the disk before it returns."""
+    studies = [_filled(folder / f"{n}.db", n, space, options) for n in (EARLY, LATE)]
+    world, watches = Drifting.of(KERNEL, dim=2), [Stopwatch(time.perf_counter), Stopwatch(time.perf_counter)]
+
+    def step(study: dw.Study) -> None:
+        suggestion = study.ask()
+        study.tell(suggestion, world.observe(suggestion.number, np.array(suggestion.x)))
+
+    for _ in range(20):
+        step(studies[0])
+    before = resident()
+    for _ in range(20):
+        step(studies[1])
+    grown = resident() - before
+    for _ in range(200):
+        for watch, study in zip(watches, studies, strict=True):
+            watch(step, study)
+    yield from _results("a live study in a file, d = 2", watches, grown)
+
+
+def _filled(path: Path, n: int, space: dict[str, Any], options: dict[str, Any]) -> dw.Study:
+    """A study of n observations: the first 200 as a user stores them, the others written behind them as copies."""
+    study, rng = dw.Study("long", space=space, path=path, **options), np.random.default_rng(0)
+    for _ in range(200):
+        a, b = rng.random(2).tolist()
+        study.observe({"a": a, "b": b}, float(rng.standard_normal()))
+    study.close()
+    with sqlite3.connect(path) as database:
+        (rows,) = [database.execute("SELECT study, at, y, x FROM observations").fetchall()]
+        copies = ((*rows[i % 200][:1], i, i, *rows[i % 200][1:]) for i in range(201, n + 1))
+        database.executemany("INSERT INTO observations (study, number, arrival, at, y, x) VALUES (?,?,?,?,?,?)", copies)
+        database.execute("UPDATE studies SET last = ?, told = ?, unasked = ?", (n, n, n))
+    database.close()
+    return dw.Study.open("long", path=path)
+
+
+def _results(name: str, watches: list[Stopwatch], grown: float) -> Iterator[Result]:
+    early, late = (watch.median for watch in watches)
+    yield Result(
+        what=f"step at observation {LATE:,} against {EARLY:,}: {name}",
+        ours=duration(late),
+        theirs=f"{duration(early)} (ours, early)",
+        ratio=late / early,
+        target=f"≤ {SLOWER}×",
+        met=late / early <= SLOWER,
+    )
+    yield Result(f"… memory grown: {name}", f"{grown:.2f} MB", target=f"< {MEGABYTES:.0f} MB", met=grown < MEGABYTES)
