@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -83,7 +83,9 @@ def draw_strips(
         _optimum(axes, best)
         if panel.asked is not None:
             t = np.arange(1, T + 1)
-            axes.scatter(t, panel.asked, s=7, color=ASKED, edgecolors="#00000066", linewidths=0.3, zorder=3)
+            axes.scatter(
+                t, panel.asked, s=7, color=ASKED, edgecolors="#00000066", linewidths=0.3, zorder=3, clip_on=False
+            )
         _memory(axes, panel, T, theme)
         _note(axes, panel, T, theme)
         axes.spines["bottom"].set_visible(False)
@@ -93,11 +95,11 @@ def draw_strips(
 def _optimum(axes: Axes, best: Array) -> None:
     """A line where the optimum was, broken where it jumps."""
     t = np.arange(1, len(best) + 1, dtype=float)
-    jumps = np.flatnonzero(np.abs(np.diff(best)) > 0.15 * np.ptp(best)) + 1 if np.ptp(best) > 0 else []
+    jumps = np.flatnonzero(np.abs(np.diff(best)) > 0.15 * max(float(np.ptp(best)), 1e-12)) + 1
     t, y = np.insert(t, jumps, np.nan), np.insert(np.array(best, dtype=float), jumps, np.nan)
     # dark in a light casing: seen on every colour of the scale
-    axes.plot(t, y, color="#ffffff", linewidth=3.2, zorder=2)
-    axes.plot(t, y, color=SCALE[0], linewidth=1.6, zorder=2)
+    axes.plot(t, y, color="#ffffff", linewidth=3.2, zorder=2, clip_on=False)
+    axes.plot(t, y, color=SCALE[0], linewidth=1.6, zorder=2, clip_on=False)
 
 
 def _memory(axes: Axes, panel: Panel, T: int, theme: Theme) -> None:
@@ -167,7 +169,13 @@ def belief_now(
     if observed is not None and len(observed[0]):
         age = np.linspace(0.2, 0.95, len(observed[0]))
         axes.scatter(
-            *observed, s=22, color=theme.ink, alpha=age, linewidths=0, zorder=3, label="observed, newest darkest"
+            *observed,
+            s=22,
+            color=theme.ink,
+            alpha=cast(Any, age),
+            linewidths=0,
+            zorder=3,
+            label="observed, newest darkest",
         )
     if recommended is not None:
         axes.axvline(recommended, color=theme.colour(0), linewidth=1.4, zorder=1, label="best now")

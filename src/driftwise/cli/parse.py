@@ -1,0 +1,151 @@
+"""What users write on the command line, as the library's own objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.kernels import RBF, Kernel, Linear, Matern
+from driftwise.lab.tasks import Contender
+from driftwise.policies import REGISTRY, options_of
+from driftwise.spaces import Choice, Float, Int, Parameter
+
+KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
+
+
+def policy(spec: str) -> Contender:
+    """NAME or NAME:KEY=VALUE,KEY=VALUE.
+
+    >>> policy("sw-gp-ucb:window=50,kernel=rbf:0.2")
+    Contender(label='sw-gp-ucb:window=50,kernel=rbf:0.2', name='sw-gp-ucb',
+    options=(('window', 50), ('kernel', RBF(lengthscale=0.2))))
+    """
+    name, options = named(spec, what="a policy")
+    if name not in REGISTRY:
+        raise NotFoundError(f"no policy is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
+    for key in options:
+        if key not in options_of(name):
+            raise InvalidInput(f"{name} has no option {key!r}; it has {', '.join(options_of(name)) or 'none'}")
+    return Contender(spec, name, tuple(options.items()))
+
+
+def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:
+    """NAME:KEY=VALUE,KEY=VALUE as a name and a dict.
+
+    >>> named("bogunovic:epsilon=0.03", what="an environment")
+    ('bogunovic', {'epsilon': 0.03})
+    """
+    name, _, rest = spec.partition(":")
+    options: dict[str, Any] = {}
+    for part in rest.split(",") if rest else []:
+        key, sign, value = part.partition("=")
+        if not sign or not key or not value:
+            raise InvalidInput(f"{what} is written NAME or NAME:KEY=VALUE,KEY=VALUE, got {part!r} in {spec!r}")
+        if key in options:
+            raise InvalidInput(f"option {key!r} is given twice in {spec!r}")
+        options[key] = kernel(value) if key == "kernel" else scalar(value)
+    return name, options
+
+
+def kernel(spec: str) -> Kernel:
+    """rbf:0.2, matern:2.5:0.2 or linear; several lengthscales as 0.2x0.5, one a dimension.
+
+    >>> kernel("matern:1.5:0.3")
+    Matern(nu=1.5, lengthscale=0.3)
+    >>> kernel("rbf:0.2x0.5")
+    RBF(lengthscale=(0.2, 0.5))
+    """
+    name, *numbers = spec.split(":")
+    try:
+        if name == "rbf" and len(numbers) <= 1:
+            return RBF(*map(_lengthscale, numbers))
+        if name == "matern" and len(numbers) <= 2:
+            return Matern(*([float(numbers[0])] if numbers else []), *map(_lengthscale, numbers[1:]))
+        if name == "linear" and not numbers:
+            return Linear()
+    except InvalidInput:
+        raise
+    except ValueError:
+        pass
+    raise InvalidInput(f"a kernel is written {KERNELS}, got {spec!r}")
+
+
+def _lengthscale(written: str) -> Any:
+    numbers = tuple(float(part) for part in written.split("x"))
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def scalar(written: str) -> Any:
+    """A whole number, a number, true or false, or else the text itself.
+
+    >>> [scalar(s) for s in ("5", "5.0", "1e-4", "true", "inf", "best")]
+    [5, 5.0, 0.0001, True, inf, 'best']
+    """
+    for read in (int, float):
+        try:
+            return read(written)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(written.lower(), written)
+
+
+def space(floats: Iterable[str], ints: Iterable[str], choices: Iterable[str]) -> dict[str, Parameter]:
+    """The parameters of a study: price=5:20, rate=1e-4:1:log, n=1:10, mode=a,b.
+
+    >>> space(["rate=1e-4:1:log"], ["n=1:10"], ["mode=a,b"])
+    {'rate': Float(low=0.0001, high=1.0, log=True), 'n': Int(low=1, high=10, log=False),
+    'mode': Choice(values=('a', 'b'))}
+    """
+    parameters: dict[str, Parameter] = {}
+    makers: list[tuple[str, Iterable[str], Callable[[str], Parameter]]] = [
+        ("--float", floats, lambda s: Float(*_range(s, float))),
+        ("--int", ints, lambda s: Int(*_range(s, int))),
+        ("--choice", choices, lambda s: Choice(tuple(scalar(value) for value in s.split(",")))),
+    ]
+    for option, specs, make in makers:
+        for spec in specs:
+            name, sign, rest = spec.partition("=")
+            if not sign or not name or not rest:
+                example = "mode=a,b" if option == "--choice" else "price=5:20"
+                raise InvalidInput(f"{option} is written as {example}, got {spec!r}")
+            if name in parameters:
+                raise InvalidInput(f"parameter {name!r} is given twice; each needs its own name")
+            try:
+                parameters[name] = make(rest)
+            except InvalidInput as error:
+                raise InvalidInput(f"parameter {name!r}: {error}") from None
+    if not parameters:
+        raise InvalidInput(
+            "a study needs at least one parameter; give --float price=5:20, --int n=1:10 or --choice mode=a,b"
+        )
+    return parameters
+
+
+def _range(written: str, number: Callable[[str], Any]) -> tuple[Any, Any, bool]:
+    match = re.fullmatch(r"([^:]+):([^:]+?)(:log)?", written)
+    try:
+        if match:
+            return number(match[1]), number(match[2]), match[3] is not None
+    except ValueError:
+        pass
+    kind = "whole numbers" if number is int else "numbers"
+    raise InvalidInput(f"a range is two {kind} as LOW:HIGH or LOW:HIGH:log, got {written!r}")
+
+
+def params(pairs: Iterable[str]) -> dict[str, Any]:
+    """price=12.5 mode=a as a dict.
+
+    >>> params(["price=12.5", "mode=a"])
+    {'price': 12.5, 'mode': 'a'}
+    """
+    made: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise InvalidInput(f"a setting is written NAME=VALUE, got {pair!r}")
+        if name in made:
+            raise InvalidInput(f"parameter {name!r} is given twice")
+        made[name] = scalar(value)
+    return made

@@ -1,0 +1,299 @@
+"""driftwise study: a live study from the shell."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from driftwise.cli import parse, show
+from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.records import Recommendation
+from driftwise.study import Study, Summary
+
+app = typer.Typer(
+    invoke_without_command=True,
+    help="""Tune something of your own: ask what to try, tell what it earned.
+
+    A study lives in a file (--path, or the variable DRIFTWISE_PATH; driftwise.db if neither is given). Nothing told is
+    ever lost, and several programs may use the file at once.
+
+    [bold]Example[/bold]
+
+      driftwise study create prices --float price=5:20
+
+      driftwise study ask prices
+
+      driftwise study tell prices ID 12.3
+
+      driftwise study recommend prices
+    """,
+)
+
+Name = Annotated[str, typer.Argument(help="The study's name.", show_default=False)]
+File = Annotated[Path, typer.Option("--path", envvar="DRIFTWISE_PATH", help="The file that keeps the study.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+At = Annotated[float | None, typer.Option(help="Your own time; the number of the step if not given.")]
+DEFAULT = Path("driftwise.db")
+NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and no option
+
+
+@app.callback()
+def root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def create(
+    name: Name,
+    floats: Annotated[
+        list[str] | None, typer.Option("--float", help="A real number, as price=5:20 or rate=1e-4:1:log.")
+    ] = None,
+    ints: Annotated[list[str] | None, typer.Option("--int", help="A whole number, as n=1:10 or n=1:1000:log.")] = None,
+    choices: Annotated[list[str] | None, typer.Option("--choice", help="One of several, as mode=slow,fast.")] = None,
+    policy: Annotated[str, typer.Option(help="NAME or NAME:KEY=VALUE,… See: driftwise policies")] = "sw-gp-ucb",
+    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the least is best.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Where the policy's own randomness comes from.")] = 0,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Make a study.
+
+    Rewards are standardised over what the policy remembers, so their units do not matter.
+
+    [bold]Example[/bold]
+
+      driftwise study create ads --float bid=0.1:5:log --int slots=1:4 --choice site=a,b --policy sw-gp-ucb:window=80
+    """
+    space = parse.space(floats or [], ints or [], choices or [])
+    contender = parse.policy(policy)
+    direction = "minimize" if minimize else "maximize"
+    made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
+    if as_json:
+        show.as_json(_summary(made.describe()))
+    else:
+        _say(f"study [bold]{show.plain(name)}[/bold] is in {show.plain(str(path))}")
+        _say(f"next: driftwise study ask {show.plain(name)}")
+
+
+@app.command()
+def ask(
+    name: Name,
+    key: Annotated[str | None, typer.Option(help="Asked again with the same key: the same answer.")] = None,
+    at: At = None,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """What to try next."""
+    s = Study.open(name, path=path).ask(key=key, at=at)
+    if as_json:
+        show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
+        return
+    _say(f"try [bold]{show.plain(_setting(s.params))}[/bold]")
+    _say(f"then: driftwise study tell {show.plain(name)} {show.plain(s.id)} REWARD")
+
+
+@app.command(context_settings=NEGATIVE)
+def tell(
+    name: Name,
+    id: Annotated[str, typer.Argument(help="The suggestion's id, as ask gave it.", show_default=False)],
+    reward: Annotated[float, typer.Argument(help="What it earned.", show_default=False)],
+    at: At = None,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """What a suggestion earned. Told twice it counts once; a different reward is refused."""
+    _receipt(Study.open(name, path=path).tell(id, reward, at=at), as_json)
+
+
+@app.command(context_settings=NEGATIVE)
+def observe(
+    name: Name,
+    setting: Annotated[list[str], typer.Argument(help="The setting, as price=12.5 mode=fast.", show_default=False)],
+    reward: Annotated[float, typer.Option(help="What it earned.", show_default=False)],
+    at: At = None,
+    key: Annotated[str | None, typer.Option(help="Sent again with the same key it counts once.")] = None,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """A reward at a setting that nobody asked for."""
+    _receipt(Study.open(name, path=path).observe(parse.params(setting), reward, at=at, key=key), as_json)
+
+
+@app.command()
+def abandon(
+    name: Name,
+    id: Annotated[str, typer.Argument(help="The suggestion's id.", show_default=False)],
+    path: File = DEFAULT,
+) -> None:
+    """A suggestion that will not be tried: it counts as no observation."""
+    Study.open(name, path=path).abandon(id)
+    _say("abandoned; should a reward come after all, tell it and it counts")
+
+
+@app.command()
+def recommend(name: Name, at: At = None, path: File = DEFAULT, as_json: Json = False) -> None:
+    """The best setting now, by what was learned so far."""
+    best = Study.open(name, path=path).recommend(at=at)
+    if as_json:
+        show.as_json({"params": dict(best.params), "mean": best.mean, "std": best.std})
+    else:
+        _say(_expected(best))
+
+
+@app.command("show")
+def show_study(
+    name: Name,
+    path: File = DEFAULT,
+    png: Annotated[Path | None, typer.Option(help="Draw a picture into this file instead.")] = None,
+    parameter: Annotated[
+        str | None, typer.Option(help="Along which parameter; all in the terminal, the first in a picture.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Where a study stands, and what it believes along each parameter, the others at the best setting."""
+    from driftwise.cli.chart import chart
+    from driftwise.slices import slices
+
+    study = Study.open(name, path=path)
+    summary = study.describe()
+    if as_json:
+        best = study.recommend() if summary.counts.told else None
+        found = {"params": dict(best.params), "mean": best.mean, "std": best.std} if best else None
+        waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
+        show.as_json(_summary(summary) | {"recommendation": found, "pending": waiting})
+        return
+    if not summary.counts.told:
+        _head(summary)
+        _say(f"no rewards yet; next: driftwise study ask {show.plain(name)}")
+        return
+    best, drawn = slices(study)
+    if parameter is not None:
+        drawn = [each for each in drawn if each.name == parameter]
+        if not drawn:
+            raise NotFoundError(
+                f"no parameter is called {parameter!r:.80}; the study has {', '.join(study.space.names)}"
+            )
+    if png is not None:
+        _picture(drawn[0], study, png)
+        return
+    _head(summary)
+    _say(f"best now: {_expected(best)}\n")
+    for each in drawn:
+        show.out().print(chart(each))
+
+
+@app.command("list")
+def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
+    """The studies in a file."""
+    found = [_summary(Study.open(name, path=path).describe()) for name in Study.names(path)]
+    if as_json:
+        show.as_json({"studies": found})
+        return
+    rows = [(s["name"], s["policy"], ", ".join(s["parameters"]), str(s["told"]), str(s["awaited"])) for s in found]
+    show.out().print(show.table(str(path), ("study", "policy", "parameters", "rewards", "awaited"), rows))
+
+
+@app.command()
+def export(
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file, .csv or .json; stdout if not given.")
+    ] = None,
+    path: File = DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of CSV.")] = False,
+) -> None:
+    """Every observation, in order: number, at, the setting and the reward."""
+    if out is not None and out.suffix not in (".csv", ".json"):
+        raise InvalidInput(f"--out must end in .csv or .json, got {str(out)!r}")
+    study = Study.open(name, path=path)
+    rows = (
+        {"number": o.number, "at": o.at} | study.space.from_unit(o.x) | {"reward": o.y} for o in study.observations()
+    )
+    stream = sys.stdout if out is None else out.open("w", encoding="utf-8", newline="")
+    try:
+        if as_json or (out is not None and out.suffix == ".json"):
+            stream.write(json.dumps({"study": name, "observations": list(rows)}, indent=2, ensure_ascii=False) + "\n")
+        else:
+            writer = csv.DictWriter(stream, ["number", "at", *study.space.names, "reward"], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    finally:
+        if out is not None:
+            stream.close()
+
+
+def _say(line: str) -> None:
+    show.out().print(line, soft_wrap=True)
+
+
+def _setting(params: Any) -> str:
+    return ", ".join(
+        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}" for name, value in params.items()
+    )
+
+
+def _expected(best: Recommendation) -> str:
+    return f"[bold]{show.plain(_setting(best.params))}[/bold], where {best.mean:.4g} ± {best.std:.2g} is expected"
+
+
+def _receipt(receipt: Any, as_json: bool) -> None:
+    if as_json:
+        show.as_json({"number": receipt.number, "new": receipt.new, "in_window": receipt.in_window})
+        return
+    late = "" if receipt.in_window else "; it is older than what the policy still remembers"
+    _say(
+        f"stored as number {receipt.number}{late}"
+        if receipt.new
+        else f"number {receipt.number} was told before; nothing changed"
+    )
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    policy, counts = summary.description.policy, summary.counts
+    return {
+        "name": summary.name,
+        "path": summary.path,
+        "policy": policy.name,
+        "direction": summary.description.direction,
+        "parameters": list(policy.space.names),
+        "asked": counts.asked,
+        "told": counts.told,
+        "awaited": counts.awaited,
+    }
+
+
+def _head(summary: Summary) -> None:
+    s = _summary(summary)
+    state = f"{s['told']} rewards, {s['awaited']} awaited"
+    _say(f"[bold]{show.plain(s['name'])}[/bold]  {s['policy']}, {s['direction']}, {state}")
+
+
+def _picture(drawn: Any, study: Study, png: Path) -> None:
+    import numpy as np
+
+    from driftwise.plots import belief_now
+    from driftwise.plots import png as as_png
+
+    if not drawn.numeric:
+        raise InvalidInput(
+            f"a picture needs a parameter with numbers, and {drawn.name!r} has none; choose another with --parameter"
+        )
+    seen = (np.array([v for v, _ in drawn.seen]), np.array([r for _, r in drawn.seen]))
+    figure = belief_now(
+        np.array(drawn.values),
+        drawn.mean,
+        drawn.std,
+        observed=seen,
+        recommended=drawn.best,
+        title=f"{study.name}: what it believes now",
+        label=drawn.name,
+        log=drawn.log,
+    )
+    png.write_bytes(as_png(figure))
+    _say(f"the picture is in {show.plain(str(png))}")
