@@ -71,7 +71,7 @@ def test_reopening_at_every_call_changes_no_question(tmp_path, kind):
 
 @pytest.mark.slow
 def test_another_process_asks_the_same(tmp_path):
-    for kind in ("sw-gp-ucb on candidates", "sw-gp-ucb on a box", "gp-ucb on a box"):
+    for kind in ("sw-gp-ucb on candidates", "gp-ucb on a box"):
         path = tmp_path / f"{kind}.db"
         here, there = Study("s", **STUDIES[kind]), Study("s", path=path, **STUDIES[kind])
         drive(lambda study=here: study, 20)

@@ -8,17 +8,23 @@ import sys
 from driftwise import Candidates, Study
 from driftwise.store import sqlite
 
-path, sqlite.SYNCHRONOUS = sys.argv[1], sys.argv[2]
-study = Study("s", Candidates([[0.0], [0.5], [1.0]], names=["x"]), path=path, window=4)
-os.write(1, b"ack create\n")
-for i in range(12):
-    s = study.ask(key=f"k{i}")
-    os.write(1, b"ack ask\n")
-    if i % 4 == 3:
-        study.abandon(s)
-        os.write(1, b"ack abandon\n")
-    else:
-        study.tell(s, float(i))
-        os.write(1, b"ack tell\n")
-    study.observe({"x": 0.5}, float(i))
-    os.write(1, b"ack observe\n")
+
+def main(path: str, synchronous: str) -> None:
+    sqlite.SYNCHRONOUS = synchronous
+    study = Study("s", Candidates([[0.0], [0.5], [1.0]], names=["x"]), path=path, window=4)
+    os.write(1, b"ack create\n")
+    for i in range(12):
+        s = study.ask(key=f"k{i}")
+        os.write(1, b"ack ask\n")
+        if i % 4 == 3:
+            study.abandon(s)
+            os.write(1, b"ack abandon\n")
+        else:
+            study.tell(s, float(i))
+            os.write(1, b"ack tell\n")
+        study.observe({"x": 0.5}, float(i))
+        os.write(1, b"ack observe\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])
