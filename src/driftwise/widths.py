@@ -165,6 +165,51 @@ class DriftAware:
         return self.width(belief, number) + self.drift * math.sqrt(len(belief) / belief.noise)
 
 
+@dataclass(frozen=True)
+class Ellipsoid:
+    """The linear bandits' β = S + (R/√λ) √(2 ln(1/δ) + d ln(1 + mL²/(λd))), for ‖θ‖ ≤ S, ‖x‖ ≤ L, R-sub-Gaussian noise.
+
+    m = n counts the observations in use (Abbasi-Yadkori et al. 2011; Zhao et al. 2020); with discount ρ it is
+    (1 − ρ^{2n})/(1 − ρ²) (Russac et al. 2019). Theirs multiplies ‖x‖_{V⁻¹}, ours √λ‖x‖_{V⁻¹}.
+    """
+
+    dim: int
+    S: float = 1.0
+    R: float = 0.1
+    L: float = 1.0
+    delta: float = 0.1
+    discount: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        m = float(len(belief))
+        if self.discount < 1:
+            m = (1 - self.discount ** (2 * m)) / (1 - self.discount**2)
+        volume = self.dim * math.log(1 + m * self.L**2 / (belief.noise * self.dim))
+        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(2 * math.log(1 / self.delta) + volume)
+
+
+@dataclass(frozen=True)
+class SlidingEllipsoid:
+    """SW-UCB's β = S + (R/√λ) √(d ln((1 + wL²/λ)/δ)) (Cheung et al. 2019), as `Ellipsoid`, of a window of w."""
+
+    dim: int
+    window: int
+    S: float = 1.0
+    R: float = 0.1
+    L: float = 1.0
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        volume = math.log((1 + self.window * self.L**2 / belief.noise) / self.delta)
+        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(self.dim * volume)
+
+
 def confidence(gain: float, noise: float, *, B: float, R: float, delta: float) -> float:
     """B + (R/√λ) √(2γ + 2 ln(1/δ)): Eq. (8) of the paper, β of one self-normalised bound.
 
@@ -184,6 +229,8 @@ def _check(width: Any) -> None:
     rules = {
         "B": checks.nonnegative,
         "R": checks.nonnegative,
+        "S": checks.nonnegative,
+        "L": checks.positive,
         "delta": checks.probability,
         "unions": checks.count,
     }

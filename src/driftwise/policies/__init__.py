@@ -8,6 +8,7 @@ from typing import Any
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
 from driftwise.policies.base import AnyPolicy, Policy, replay
+from driftwise.policies.d_linucb import DLinUcb
 from driftwise.policies.gp_ucb import GpUcb
 from driftwise.policies.igp_ucb import IgpUcb
 from driftwise.policies.master import Master
@@ -15,7 +16,9 @@ from driftwise.policies.pe_gp_ucb import PeGpUcb
 from driftwise.policies.r_perp import RPerp
 from driftwise.policies.random import Random
 from driftwise.policies.restart import Restart
+from driftwise.policies.restart_linucb import RestartLinUcb
 from driftwise.policies.smooth_gp_ucb import SmoothGpUcb
+from driftwise.policies.sw_linucb import SwLinUcb
 from driftwise.policies.tv_gp_ucb import TvGpUcb
 from driftwise.policies.tv_r_gp_ucb import TvRestart
 from driftwise.policies.ui_gp_ucb import UiGpUcb
@@ -27,6 +30,7 @@ REGISTRY: dict[str, Any] = {
     for cls in (
         *(GpUcb, IgpUcb, Restart, Window, Random),
         *(TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb),
+        *(SwLinUcb, DLinUcb, RestartLinUcb),
         *(Master, AdaOpkb, RPerp, WDbo),
     )
 }
