@@ -31,7 +31,6 @@ class Score:
     theirs: float
     as_good: int
     better: int
-    worse: int
 
 
 def run() -> Iterator[Result]:
@@ -57,30 +56,33 @@ def run() -> Iterator[Result]:
         )
 
 
-def race(dim: int, lengthscale: float) -> Score:
-    """A closed loop with our choices; BoTorch is asked in turns, about the same windows."""
+def race(dim: int, lengthscale: float, *, block: int = 10) -> Score:
+    """A closed loop with our choices; after every block of steps, BoTorch is asked about the same windows."""
     kernel = dw.Matern(2.5, lengthscale)
     space = {f"x{j}": dw.Float(0, 1) for j in range(dim)}
     policy = dw.policy("sw-gp-ucb", space, window=WINDOW, kernel=kernel, noise=NOISE, width=BETA)
     world, state = Drifting.of(kernel, dim=dim), policy.start()
-    asks, tells, theirs, gaps = Stopwatch(), Stopwatch(), [], []
+    asks, tells, theirs, gaps, windows = Stopwatch(), Stopwatch(), [], [], []
     fixed = {"lengthscale": lengthscale, "noise": NOISE, "beta": BETA}
     with subprocess.Popen([PEER, "benchmarks/botorch_peer.py"], stdin=-1, stdout=-1, text=True) as peer:
         for t in range(1, WARM_UP + CASES + 1):
-            if t == WARM_UP + 1:
-                asks, tells, theirs, gaps = Stopwatch(), Stopwatch(), [], []
             x = asks(policy.choose, state, Ask(t, float(t)))
-            if t > WARM_UP - 5:  # the peer warms up too
-                window = {"X": state.X.tolist(), "y": state.y.tolist(), "seed": t, **fixed}
-                answer = _answer(peer, window)
-                theirs.append(answer["seconds"])
-                gaps.append(_gap(Ucb(state, BETA), x, answer))
+            windows.append((state, x))
             seen = Observation(t, float(t), tuple(x.tolist()), world.observe(t, x))
             state = tells(policy.update, state, seen)
+            if t <= WARM_UP - block:  # from here on the peer warms up too
+                windows = []
+            elif t % block == 0:
+                for posterior, x in windows:
+                    task = {"X": posterior.X.tolist(), "y": posterior.y.tolist(), "seed": t, **fixed}
+                    answer = _answer(peer, task)
+                    theirs.append(answer["seconds"])
+                    gaps.append(_gap(Ucb(posterior, BETA), x, answer))
+                windows = []
         peer.stdin.close()
-    ours, gap = np.add(asks.seconds, tells.seconds), np.array(gaps)
-    as_good, better, worse = (gap >= -WITHIN).sum(), (gap > WITHIN).sum(), (gap < -WITHIN).sum()
-    return Score(float(np.median(ours)), float(np.median(theirs)), int(as_good), int(better), int(worse))
+    ours, gap = np.add(asks.seconds, tells.seconds)[-CASES:], np.array(gaps[-CASES:])
+    as_good, better = int((gap >= -WITHIN).sum()), int((gap > WITHIN).sum())
+    return Score(float(np.median(ours)), float(np.median(theirs[-CASES:])), as_good, better)
 
 
 def _answer(peer: Any, task: dict[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class RBF:
         return np.ones(len(X))
 
     def gradient(self, X: Array, Y: Array) -> Array:
-        return -self(X, Y)[:, :, None] * _scaled_difference(X, Y, self.lengthscale)
+        return _downhill(X, Y, self.lengthscale, self(X, Y))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Matern:
             factor = 3 * np.exp(-a)
         else:
             factor = 5 / 3 * (1 + a) * np.exp(-a)
-        return -factor[:, :, None] * _scaled_difference(X, Y, self.lengthscale)
+        return _downhill(X, Y, self.lengthscale, factor)
 
     def _a(self, X: Array, Y: Array) -> Array:
         """√(2ν)·r, cut where e^−a is 0 anyway: a·e^−a would be ∞·0 for points immensely far apart."""
@@ -252,7 +252,9 @@ def _squared_distance(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
     return cdist(X / scale, Y / scale, "sqeuclidean")
 
 
-def _scaled_difference(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
-    """(x − y)/ℓ²: (n, m, d)."""
-    difference: Array = X[:, None, :] - Y[None, :, :]
-    return difference / np.square(np.asarray(lengthscale))
+def _downhill(X: Array, Y: Array, lengthscale: Lengthscale, factor: Array) -> Array:
+    """factor · (y − x)/ℓ²: (n, m, d)."""
+    difference: Array = Y[None, :, :] - X[:, None, :]
+    difference *= factor[:, :, None]
+    difference /= np.square(np.asarray(lengthscale))
+    return difference

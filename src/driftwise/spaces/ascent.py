@@ -9,8 +9,8 @@ import numpy as np
 from driftwise.records import Array
 
 ITERATIONS = 40
-TOLERANCE = 1e-6  # a start has arrived when its next step promises less than this part of its value
-TRUSTED_AFTER = 3  # iterations after which H is believed when it says that a start cannot win any more
+TOLERANCE = 1e-5  # a climb has arrived when its next step promises less than half this part of its value
+TRUSTED_AFTER = 4  # iterations after which a climb is given up when what H promises would not make it win
 FIRST_STEP = 0.1  # of the cube's side
 
 
@@ -40,7 +40,7 @@ def ascend(
         slope = np.einsum("md,md->m", direction, inward)  # a full step promises half of it
         going = slope > tolerance * np.abs(f)
         if race and iteration >= TRUSTED_AFTER:
-            going &= f + 2 * slope >= heights.max()
+            going &= f + 0.5 * slope >= heights.max()
         if not going.any():
             break
         if race and not going.all():

@@ -20,7 +20,7 @@ SCAN = 160  # points of the scan for every dimension
 STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off: maxima of σ lie on faces and in corners
 RECENT = 16  # the newest anchors are scanned too
 NEARBY = 32  # and so many points around any of them
-STARTS = 8  # climbs, and two more for every dimension
+STARTS = 8  # climbs, and one more for every dimension
 
 
 class Score(Protocol):
@@ -60,7 +60,7 @@ def maximise(score: Score, space: Cube, ask: Ask) -> Array:
     continuous = bool(space.continuous.all())
     points = _scan(score, space.dim, ask)
     points = points if continuous else space.snap(points)
-    starts = points[_apart(points, score(points), STARTS + 2 * space.dim)]
+    starts = points[_apart(points, score(points), STARTS + space.dim)]
     if continuous:
         return _top(score, starts, space)[0]
     # first as if every coordinate were continuous: a whole number may have far to go
