@@ -115,14 +115,17 @@ def _world(scene: Scene, *, with_belief: bool) -> Html:
     cells, best = rows(scene)
     parts = [
         prose(_finding(scene)),
-        table(HEADER, cells, best=best),
+        table(HEADER, [(row[0].replace(" = ", "\u00a0=\u00a0"), *row[1:]) for row in cells], best=best),
         figure(
             svg(regret_figure(scene, CSS), label=f"cumulative regret, {scene.world}"),
             f"What each policy has lost so far, on average over {scene.seeds} seeds, with 95% bands.",
         ),
     ]
     if with_belief:
-        caption = f"Seed {scene.shown}, from inside. The optimum moves without a jump to give it away."
+        caption = (
+            f"Seed {scene.shown}, from inside. The function slides, and no jump gives the change away; its optimum "
+            "may leap all the same, when another hill becomes the highest."
+        )
         parts.append(figure(svg(belief_figure(scene, CSS), label=f"belief over time, {scene.world}"), caption))
     return section(title(scene), *parts)
 

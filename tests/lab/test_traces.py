@@ -1,0 +1,121 @@
+"""Runs seen from inside, tasks, and slices of a study's belief, against their definitions."""
+
+import numpy as np
+import pytest
+
+from driftwise import RBF, Candidates, Choice, Float, Int, Study, environment, policy, run
+from driftwise.errors import InvalidInput
+from driftwise.lab.demo import plan, scene
+from driftwise.lab.tasks import Contender, Task, perform, perform_all
+from driftwise.lab.traces import trace, truth
+from driftwise.policies import replay
+from driftwise.records import Ask
+from driftwise.slices import slices
+
+WORLD = environment("deng-abrupt", seed=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("gp-ucb", {}), ("r-gp-ucb", {"interval": 7}), ("sw-gp-ucb", {"window": 5})]
+)
+def test_a_trace_is_what_the_policy_believed_before_each_step(name, options):
+    made = policy(name, WORLD.space, kernel=WORLD.kernel, noise=0.01, **options)
+    steps = list(run(made, WORLD, 20))
+    seen = trace(made, WORLD, 20)
+    np.testing.assert_array_equal(seen.asked, [s.seen.x for s in steps])
+    np.testing.assert_array_equal(seen.regret, [s.regret for s in steps])
+    for t in (1, 8, 20):
+        state = replay(made, [s.seen for s in steps[: t - 1]])
+        mean, _ = made.belief(state, Ask(number=t, at=float(t))).predict(WORLD.space.points)
+        np.testing.assert_array_equal(seen.belief[t - 1], mean)
+
+
+def test_the_truth_is_the_worlds():
+    F = truth(WORLD, 12)
+    assert F.shape == (12, 100)
+    np.testing.assert_array_equal(F.max(axis=1), [WORLD.best(t) for t in range(1, 13)])
+
+
+def test_a_trace_needs_candidates():
+    world = environment("rotating-box")
+    with pytest.raises(InvalidInput, match="finitely many candidates"):
+        truth(world, 2)
+    with pytest.raises(InvalidInput, match="finitely many candidates"):
+        trace(policy("random", world.space), world, 2)
+
+
+def test_a_contender_is_told_kernel_and_noise_unless_it_says_otherwise():
+    told = Contender("a", "gp-ucb").on(WORLD)
+    assert (told.model.kernel, told.model.noise) == (WORLD.kernel, WORLD.noise.variance)
+    own = Contender("b", "gp-ucb", (("kernel", RBF(0.5)), ("noise", 0.3))).on(WORLD)
+    assert (own.model.kernel, own.model.noise) == (RBF(0.5), 0.3)
+    assert Contender("c", "random").on(WORLD).space == WORLD.space
+    assert Contender("d", "gp-ucb").on(environment("still", noise=0.0)).model.noise == 0.01
+
+
+def test_outcomes_are_the_runs():
+    task = Task(Contender("sw", "sw-gp-ucb", (("window", 6),)), WORLD, 15)
+    outcome = perform(task)
+    steps = list(run(task.contender.on(WORLD), WORLD, 15))
+    np.testing.assert_array_equal(outcome.regret, [s.regret for s in steps])
+    assert (outcome.policy, outcome.environment, outcome.seed, outcome.horizon) == ("sw", "deng-abrupt", 3, 15)
+    assert outcome.cumulative_regret == pytest.approx(sum(s.regret for s in steps))
+    assert outcome.seconds_per_step > 0
+
+
+def test_jobs_must_be_at_least_one():
+    with pytest.raises(InvalidInput, match="jobs must be ≥ 1"):
+        list(perform_all([], jobs=0))
+
+
+def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten():
+    tasks = plan("deng-abrupt", seeds=3, horizon=110)
+    outcomes = list(perform_all(tasks))
+    shown = scene(tasks, outcomes)
+    by_seed = sorted((o.cumulative_regret, o.seed) for o in outcomes if o.policy == "GP-UCB")
+    assert shown.shown == by_seed[1][1]
+    assert shown.changes == (100,)
+    assert [label.split(",")[0] for label in shown.inside] == ["GP-UCB", "R-GP-UCB", "SW-GP-UCB"]
+    plain, restart, window = shown.inside.values()
+    assert (plain.restarts, plain.window) == ((), None)
+    assert restart.restarts == (51, 101)
+    assert window.window == 50
+    for label, total in shown.totals.items():
+        mine = [o.cumulative_regret for o in outcomes if o.policy == label]
+        assert float(total.mean) == pytest.approx(np.mean(mine))
+        assert float(shown.curves[label].mean[-1]) == pytest.approx(np.mean(mine))
+
+
+def filled(space, direction="maximize", **options):
+    study = Study("s", space, direction=direction, **options)
+    for i in range(8):
+        study.tell(study.ask(), float(i % 3) * 10 + 100)
+    return study
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+def test_slices_pass_through_the_recommendation_in_the_users_units(direction):
+    study = filled({"x": Float(1, 100, log=True), "n": Int(1, 5), "c": Choice(["a", "b"])}, direction)
+    best, drawn = slices(study)
+    assert [each.name for each in drawn] == ["x", "n", "c"]
+    x, n, c = drawn
+    assert x.log
+    assert x.numeric
+    assert not c.numeric
+    assert n.values == (1, 2, 3, 4, 5)
+    assert n.mean[n.values.index(best.params["n"])] == pytest.approx(best.mean)
+    assert c.std[c.values.index(best.params["c"])] == pytest.approx(best.std)
+    assert [reward for _, reward in x.seen] == [100.0, 110, 120, 100, 110, 120, 100, 110]
+
+
+def test_slices_show_what_is_still_remembered():
+    _, (drawn,) = slices(filled({"x": Float(0, 1)}, window=3))
+    assert [reward for _, reward in drawn.seen] == [120.0, 100, 110]
+
+
+def test_slices_of_candidates_run_along_the_grid():
+    points = [[a, b] for a in (0.0, 0.5, 1.0) for b in (0.0, 1.0)]
+    best, (a, b) = slices(filled(Candidates(points, names=["a", "b"])))
+    assert a.values == (0.0, 0.5, 1.0)
+    assert b.values == (0.0, 1.0)
+    assert a.mean[a.values.index(best.params["a"])] == pytest.approx(best.mean)
