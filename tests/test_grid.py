@@ -240,3 +240,21 @@ def test_bad_input_is_refused():
         state.observe(Observation(1, 1.0, (0.5,), float("nan")))
     with pytest.raises(InvalidInput, match="noise must be > 0"):
         Grid(grid.points, RBF(0.2), 0.0)
+
+
+@pytest.mark.parametrize(("noise", "tolerance"), [(0.1, 1e-10), (1e-2, 1e-8), (1e-4, 1e-7), (1e-9, 1e-4)])
+def test_the_weights_of_the_observations_slide_along(noise, tolerance):
+    """α = A⁻¹K at every candidate against a dense solve, through appends, slides, refreshes and imagined points."""
+    grid = Grid(np.random.default_rng(2).random((60, 2)), RBF(0.3), noise)
+    log = log_of(grid, REFRESH + 40, missing=0.1)
+    state = GridPosterior.prior(grid).weighing()
+    for t, seen in enumerate(log, 1):
+        state = state.observe(seen, keep=25 if t > 25 else None)
+        if t % 50 in (0, 7) or seen.number in (REFRESH - 2, REFRESH + 1):
+            X = state.observed
+            dense = np.linalg.solve(grid.kernel(X, X) + noise * np.eye(len(X)), grid.kernel(X, grid.points))
+            np.testing.assert_allclose(state.weights(grid.points).T, dense, atol=tolerance)
+    imagined = state.imagine([tuple(grid.points[3].tolist())])
+    np.testing.assert_allclose(imagined.weights(grid.points), imagined.general.weights(grid.points), atol=tolerance)
+    tail = fold(grid, log[-25 - REFRESH :], 25, GridPosterior.prior(grid).weighing())
+    assert tail.weights(grid.points).tobytes() == state.weights(grid.points).tobytes()

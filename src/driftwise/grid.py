@@ -9,7 +9,8 @@ With K and y the window's kernel rows and rewards, the new ones behind them, and
 
     C = Z K,    mean += (Z y)ᵀ D C,    var −= the diagonal of Cᵀ D C
 
-where the product Z K, of two rows with w + 1, is nearly all the cost of a step.
+where the product Z K, of two rows with w + 1, is nearly all the cost of a step. The same Z, D and C turn α = A⁻¹K, the
+weights of the observations, into the next: with a row of zeros behind, α += Zᵀ D C, and forgetting drops the first row.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
+from driftwise.buffers import Rows
 from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel
-from driftwise.linalg import Factor, Inverse, Window, aligned, cholesky, solve_lower
+from driftwise.linalg import Factor, Inverse, Window, add_outer, cholesky, solve_lower
 from driftwise.posterior import Posterior, location_scale
 from driftwise.records import Array, Observation, Point
 
@@ -89,59 +91,19 @@ class Grid:
         return {tuple(x): i for i, x in reversed(list(enumerate(self.points.tolist())))}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Contents:
-    """What the window holds, in append-only buffers that successive states share.
-
-    Each state sees its own slice [start, stop). A row is written behind a slice only if nobody wrote there before, and
-    otherwise into a copy: no state ever sees another's rows.
-    """
-
-    buffers: tuple[Index, Array, Array]
-    filled: list[int]  # one cell, shared by all who share the buffers
-    start: int
-    stop: int
-
-    @classmethod
-    def of(cls, where: Index, Y: Array, K: Array) -> _Contents:
-        n, room = len(where), len(where) + REFRESH
-        buffers = np.empty(room, dtype=np.intp), np.empty((room, Y.shape[1])), aligned(room, K.shape[1])
-        buffers[0][:n], buffers[1][:n], buffers[2][:n] = where, Y, K
-        return cls(buffers, [n], 0, n)
-
-    @property
-    def views(self) -> tuple[Index, Array, Array]:
-        """The candidates observed, (w,), Y, (w, q), and K, (w, n): oldest first."""
-        where, Y, K = self.buffers
-        kept = slice(self.start, self.stop)
-        return where[kept], Y[kept], K[kept]
-
-    def append(self, i: int, target: Array, row: Array) -> _Contents:
-        """With one observation behind."""
-        if not self.filled[0] == self.stop < len(self.buffers[0]):
-            return _Contents.of(*self.views).append(i, target, row)
-        where, Y, K = self.buffers
-        where[self.stop], Y[self.stop], K[self.stop] = i, target, row
-        self.filled[0] = self.stop + 1
-        return _Contents(self.buffers, self.filled, self.start, self.stop + 1)
-
-    def drop(self, n: int) -> _Contents:
-        """Without the first n observations."""
-        return _Contents(self.buffers, self.filled, self.start + n, self.stop)
-
-
 @dataclass(frozen=True, eq=False)
 class GridPosterior:
     """GP(0, k) given a window of observations, at every candidate. The same interface as `Posterior`."""
 
     grid: Grid
-    contents: _Contents
+    contents: Rows  # the candidates observed, (w,), Y, (w, q), and K, (w, n): oldest first
     window: Window  # A⁻¹
     mean: Array  # (q, n): what Y's columns predict
     var: Array  # (n,)
     information_gain: float  # ½ ln det(I + K/λ)
     last: int  # the number of the newest observation
     fixed_units: tuple[float, float] | None = None
+    alpha: Array | None = None  # (w, n): A⁻¹K, kept up to date where `weighing` asked for it
 
     @classmethod
     def prior(cls, grid: Grid) -> GridPosterior:
@@ -158,7 +120,7 @@ class GridPosterior:
         engine = Inverse if grid.relative_noise >= WELL_CONDITIONED else Factor
         return cls(
             grid=grid,
-            contents=_Contents.of(where, Y, K),
+            contents=Rows.of(where, Y, K, room=REFRESH),
             window=engine.of(own, grid.noise),
             mean=solve_lower(L, Y).T @ V,
             var=grid.prior - np.einsum("wn,wn->n", V, V),
@@ -167,7 +129,7 @@ class GridPosterior:
         )
 
     def __len__(self) -> int:
-        return self.contents.stop - self.contents.start
+        return len(self.contents)
 
     @property
     def where(self) -> Index:
@@ -178,6 +140,10 @@ class GridPosterior:
     def Y(self) -> Array:
         """The rewards and, where they are to be standardised, ones beside them: (w, q)."""
         return self.contents.views[1]
+
+    def weighing(self) -> GridPosterior:
+        """The same, with α(x) = A⁻¹k(x) kept up to date at every candidate, as the belief is."""
+        return replace(self, alpha=self.window.solve(self.contents.views[2]))
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
@@ -193,7 +159,8 @@ class GridPosterior:
         drop = 0 if keep is None else max(len(self) + 1 - keep, 0)
         if drop > 1 or self._due(seen.number):
             Y = np.vstack([self.Y[drop:], self._target(seen.y)])
-            return self._from_contents(self.grid, np.append(self.where[drop:], i), Y, seen.number)
+            fresh = self._from_contents(self.grid, np.append(self.where[drop:], i), Y, seen.number)
+            return fresh if self.alpha is None else fresh.weighing()
         return self._change(i, seen.y, seen.number, drop=drop)
 
     def _due(self, number: int) -> bool:
@@ -219,6 +186,7 @@ class GridPosterior:
             information_gain=self.information_gain - 0.5 * loss,
             last=number,
             fixed_units=self.fixed_units,
+            alpha=None if self.alpha is None else add_outer(self.alpha[drop:], Z[:, drop:], D[:, None] * C),
         )
 
     def imagine(self, points: Sequence[Point]) -> GridPosterior:
@@ -246,6 +214,8 @@ class GridPosterior:
 
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, w)."""
+        if self.alpha is not None and X is self.grid.points:
+            return self.alpha.T
         return self.general.weights(X)
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:

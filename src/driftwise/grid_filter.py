@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from driftwise.buffers import Rows
 from driftwise.errors import InvalidInput
 from driftwise.grid import Grid
 from driftwise.records import Array, Observation, Point
@@ -54,41 +55,6 @@ class Rewards:
         return self.mean, scale if scale > 1e-12 * max(1.0, abs(self.mean)) else 1.0
 
 
-class _Vectors:
-    """c/√s of recent observations, (k, m·n), and their times, in a buffer that successive states share.
-
-    A row is written behind a state's own only if nobody wrote there before, else into a copy: no state sees another's.
-    """
-
-    def __init__(self, rows: Array, times: Array) -> None:
-        k, width = rows.shape
-        self._buffer, self._times = np.empty((k + BLOCK, width)), np.empty(k + BLOCK)
-        self._buffer[:k], self._times[:k] = rows, times
-        self._filled = [k]  # one cell, shared by all who share the buffer
-        self._stop = k
-
-    def __len__(self) -> int:
-        return self._stop
-
-    @property
-    def rows(self) -> Array:
-        return self._buffer[: self._stop]
-
-    @property
-    def times(self) -> Array:
-        return self._times[: self._stop]
-
-    def append(self, row: Array, time: float) -> _Vectors:
-        shareable = self._filled[0] == self._stop < len(self._buffer)
-        grown = _Vectors.__new__(_Vectors) if shareable else _Vectors(self.rows, self.times)
-        if shareable:
-            grown.__dict__.update(self.__dict__)
-        grown._buffer[grown._stop], grown._times[grown._stop] = row, time
-        grown._stop += 1
-        grown._filled[0] = grown._stop
-        return grown
-
-
 @dataclass(frozen=True, eq=False)
 class GridFilter:
     """GP(0, k_S·k_T) given everything observed, at every candidate and at time `now`. A `Belief`.
@@ -110,7 +76,7 @@ class GridFilter:
     spent: Array  # (m, m, n): the diagonals of D's blocks
     base: Array | None  # (m·n, m·n): D at `base_time` less what `recent` adds; None is 0
     base_time: float
-    recent: _Vectors
+    recent: Rows  # c/√s of the observations since then, (k, m, n), and their times, (k,)
     visits: Array  # (n,): how often each candidate was observed
     rewards: Rewards
     information_gain: float  # ½ ln det(I + K/λ) of all observations, K in space and time
@@ -128,7 +94,7 @@ class GridFilter:
             spent=np.zeros((m, m, n)),
             base=None,
             base_time=0.0,
-            recent=_Vectors(np.zeros((0, m * n)), np.zeros(0)),
+            recent=Rows.of(np.zeros((0, m, n)), np.zeros(0), room=BLOCK),
             visits=np.zeros(n),
             rewards=Rewards(),
             information_gain=0.0,
@@ -226,9 +192,9 @@ class GridFilter:
             rows = self.base[i::n]  # the rows (a, i) of all m numbers at candidate i; D is symmetric
             c = c - Phi @ (Phi[0] @ rows).reshape(m, n)
         if len(self.recent):
-            Phis = self.time.transition(self.now - self.recent.times)  # (k, m, m)
-            V = self.recent.rows  # (k, m·n)
-            at_i = np.einsum("kb,kb->k", Phis[:, 0], V[:, i::n])
+            V, times = self.recent.views
+            Phis = self.time.transition(self.now - times)  # (k, m, m)
+            at_i = np.einsum("kb,kb->k", Phis[:, 0], V[:, :, i])
             mix = (at_i[:, None, None] * Phis).transpose(1, 0, 2).reshape(m, -1)  # (m, k·m)
             c = c - mix @ V.reshape(-1, n)
         return c, max(float(c[0, i]), 0.0) + self.grid.noise
@@ -237,17 +203,18 @@ class GridFilter:
         """D + c cᵀ/s."""
         root = c / math.sqrt(s)
         spent = self.spent + root[:, None] * root[None, :]
-        return replace(self, spent=spent, recent=self.recent.append(root.ravel(), self.now))
+        return replace(self, spent=spent, recent=self.recent.append(root, self.now))
 
     def _folded(self) -> GridFilter:
         """The same D, all of it in `base`, as of now."""
         m, n = self.spent.shape[1:]
-        Phis = self.time.transition(self.now - self.recent.times)
-        W = (Phis @ self.recent.rows.reshape(-1, m, n)).reshape(-1, m * n)
+        V, times = self.recent.views
+        Phis = self.time.transition(self.now - times)
+        W = (Phis @ V).reshape(-1, m * n)
         base = W.T @ W  # NumPy gives this product to dsyrk: symmetric to the bit
         if self.base is not None:
             base += self._moved(self.base)
-        empty = _Vectors(np.zeros((0, m * n)), np.zeros(0))
+        empty = Rows.of(np.zeros((0, m, n)), np.zeros(0), room=BLOCK)
         return replace(self, base=base, base_time=self.now, recent=empty)
 
     def _moved(self, base: Array) -> Array:

@@ -52,6 +52,13 @@ def solve_lower(L: Array, B: Array) -> Array:
     return solved
 
 
+def invert_positive(K: Array, noise: float = 0.0) -> Array:
+    """(K + λI)⁻¹ for a symmetric positive definite matrix, symmetric to the bit."""
+    L, _ = cholesky(K, noise)
+    P: Array = lapack.dpotri(L, lower=1)[0] if len(K) else K
+    return np.tril(P) + np.tril(P, -1).T
+
+
 def invert_lower(L: Array) -> Array:
     """L⁻¹ for lower triangular L, by halves: [[A, 0], [B, C]]⁻¹ = [[A⁻¹, 0], [−C⁻¹BA⁻¹, C⁻¹]].
 
@@ -93,6 +100,13 @@ def border(A: Array, k: Array, kappa: float) -> Array:
     return bordered
 
 
+def add_outer(M: Array, U: Array, V: Array) -> Array:
+    """M with a row of zeros behind, plus UᵀV for U, (r, rows + 1), and V, (r, columns)."""
+    total = U.T @ V
+    total[:-1] += M
+    return total
+
+
 def aligned(rows: int, columns: int) -> Array:
     """An uninitialised (rows, columns) whose rows begin on cache lines: products with it take a quarter less time."""
     line = 8  # numbers in 64 bytes
@@ -113,6 +127,9 @@ class Window(Protocol):
 
     def append(self, k: Array, kxx: float) -> tuple[Window, Array, Array]: ...
     def slide(self, k: Array, kxx: float) -> tuple[Window, Array, Array]: ...
+    def solve(self, B: Array) -> Array:
+        """A⁻¹B."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +141,10 @@ class Inverse:
 
     @classmethod
     def of(cls, K: Array, noise: float) -> Inverse:
-        L, _ = cholesky(K, noise)
-        P = lapack.dpotri(L, lower=1)[0] if len(K) else K
-        return cls(np.tril(P) + np.tril(P, -1).T, noise)
+        return cls(invert_positive(K, noise), noise)
+
+    def solve(self, B: Array) -> Array:
+        return self.P @ B
 
     def append(self, k: Array, kxx: float) -> tuple[Inverse, Array, Array]:
         v = self.P @ k
@@ -160,6 +178,10 @@ class Factor:
     def of(cls, K: Array, noise: float) -> Factor:
         L, _ = cholesky(K, noise)
         return cls(K, L, noise)
+
+    def solve(self, B: Array) -> Array:
+        solved: Array = lapack.dpotrs(self.L, B, lower=1)[0] if len(B) else B
+        return solved
 
     def append(self, k: Array, kxx: float) -> tuple[Factor, Array, Array]:
         grown = Factor.of(border(self.K, k, kxx), self.noise)

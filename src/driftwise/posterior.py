@@ -116,6 +116,12 @@ class Posterior:
             return np.zeros((len(X), 0))
         return (self.kernel(X, self.X) @ self._W.T) @ self._W
 
+    def weights_slope(self, X: Array, C: Array) -> Array:
+        """Σ_s C_s ∂α_s(x)/∂x for the rows of X and of C, (m, n), that is CᵀA⁻¹ ∂k(x)/∂x: (m, d)."""
+        if not len(self):
+            return np.zeros_like(X)
+        return np.einsum("mn,mnd->md", times_lower(C, self._W) @ self._W, self.kernel.gradient(X, self.X))
+
     @property
     def observed(self) -> Array:
         """The points observed, oldest first: (n, d)."""

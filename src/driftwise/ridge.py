@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftwise.errors import InvalidInput
+from driftwise.linalg import invert_positive
 from driftwise.records import Array, Observation, Point
 
 
@@ -34,7 +35,7 @@ class Ridge:
     def from_contents(cls, X: Array, y: Array, noise: float) -> Ridge:
         """Of the rows of X, (n, d), and their rewards, (n,)."""
         V = X.T @ X + noise * np.eye(X.shape[1])
-        return cls(noise, np.linalg.inv(V), X.T @ np.column_stack([y, np.ones(len(y))]), len(y))
+        return cls(noise, invert_positive(V), X.T @ np.column_stack([y, np.ones(len(y))]), len(y))
 
     def __len__(self) -> int:
         return self.count

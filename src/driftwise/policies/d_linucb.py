@@ -10,6 +10,7 @@ import numpy as np
 from driftwise import checks, widths
 from driftwise.acquisition import Width, optimistic_in
 from driftwise.grid_filter import Rewards
+from driftwise.linalg import invert_positive
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
 from driftwise.ridge import Ridge
@@ -104,7 +105,7 @@ class DLinUcb:
     def belief(self, state: Faded, ask: Ask) -> Ridge:
         now = self._faded(state, ask.number - 1)
         double = now.double if self.norm == "double" else None
-        ridge = Ridge(self.noise, np.linalg.inv(now.V), now.b, now.rewards.count, double=double)
+        ridge = Ridge(self.noise, invert_positive(now.V), now.b, now.rewards.count, double=double)
         return replace(ridge, units=now.rewards.units) if self.standardise else ridge
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:

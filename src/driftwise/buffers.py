@@ -1,0 +1,69 @@
+"""Append-only buffers that successive states share, so that a state which never changes can grow without a copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.linalg import aligned
+
+Column = NDArray[Any]  # (k,) or (k, m)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The rows [start, stop) of several columns.
+
+    A row is written behind a slice only if nobody wrote there before, and otherwise into a copy: no state ever sees
+    another's rows.
+
+    >>> one = Rows.of(np.zeros(0), room=4).append(1.0)
+    >>> two, other = one.append(2.0), one.append(3.0)
+    >>> [rows.views[0].tolist() for rows in (one, two, other, two.drop(1))]
+    [[1.0], [1.0, 2.0], [1.0, 3.0], [2.0]]
+    """
+
+    buffers: tuple[Column, ...]
+    filled: list[int]  # one cell, shared by all who share the buffers
+    start: int
+    stop: int
+    room: int  # for so many rows more than there are, when buffers are made
+
+    @classmethod
+    def of(cls, *columns: Column, room: int) -> Rows:
+        n = len(columns[0])
+        buffers = tuple(_buffer(column, n + room) for column in columns)
+        for buffer, column in zip(buffers, columns, strict=True):
+            buffer[:n] = column
+        return cls(buffers, [n], 0, n, room)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def views(self) -> tuple[Column, ...]:
+        """The columns, oldest row first; not to be written to."""
+        kept = slice(self.start, self.stop)
+        return tuple(buffer[kept] for buffer in self.buffers)
+
+    def append(self, *row: Any) -> Rows:
+        """With one row behind."""
+        stop = self.stop
+        if not self.filled[0] == stop < len(self.buffers[0]):
+            return Rows.of(*self.views, room=self.room).append(*row)
+        for buffer, value in zip(self.buffers, row, strict=True):
+            buffer[stop] = value
+        self.filled[0] = stop + 1
+        return Rows(self.buffers, self.filled, self.start, stop + 1, self.room)
+
+    def drop(self, n: int) -> Rows:
+        """Without the first n rows."""
+        return Rows(self.buffers, self.filled, self.start + n, self.stop, self.room)
+
+
+def _buffer(column: Column, rows: int) -> Column:
+    wide = column.ndim == 2 and column.shape[1] >= 64
+    return aligned(rows, column.shape[1]) if wide else np.empty((rows, *column.shape[1:]), dtype=column.dtype)
