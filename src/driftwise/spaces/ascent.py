@@ -34,7 +34,7 @@ def ascend(
     step = np.ones(len(X))
     tops, heights, row = X.copy(), f.copy(), np.arange(len(X))
     for iteration in range(ITERATIONS):
-        pushing = ((X <= 0) & (g < 0)) | ((X >= 1) & (g > 0))  # against a face
+        pushing = _into_cube(X + g) == X  # against a face
         inward = np.where(pushing, 0.0, g)
         direction = np.where(pushing, 0.0, (H @ inward[:, :, None])[:, :, 0])
         slope = np.einsum("md,md->m", direction, inward)  # a full step promises half of it
@@ -46,7 +46,7 @@ def ascend(
         if race and not going.all():
             row, X, f, g, H, step = (a[going] for a in (row, X, f, g, H, step))
             direction, slope = direction[going], slope[going]
-        trial = np.clip(X + step[:, None] * direction, 0.0, 1.0)
+        trial = _into_cube(X + step[:, None] * direction)
         f_trial, g_trial = score.gradient(trial)
         g_trial = g_trial * free
         H = _bfgs(H, trial - X, g - g_trial, first=iteration == 0)
@@ -61,6 +61,10 @@ def ascend(
     return tops, heights
 
 
+def _into_cube(X: Array) -> Array:
+    return np.minimum(np.maximum(X, 0.0), 1.0)  # np.clip takes twice as long on arrays as small as these
+
+
 def _bfgs(H: Array, s: Array, z: Array, *, first: bool) -> Array:
     """H ← (I − ρszᵀ)H(I − ρzsᵀ) + ρssᵀ with ρ = 1/sᵀz (Nocedal & Wright, Eq. 6.17), where sᵀz > 0: where it is concave.
 
@@ -72,8 +76,8 @@ def _bfgs(H: Array, s: Array, z: Array, *, first: bool) -> Array:
     if first:
         scale = sz / np.maximum(np.einsum("md,md->m", z, z), 1e-300)
         H = np.where(concave[:, None, None], scale[:, None, None] * np.eye(s.shape[1]), H)
-    scaled = rho[:, None] * s
+    # multiplied out: H − ρswᵀ − ρwsᵀ with w = Hz − ½(1 + ρzᵀHz)s
     Hz = (H @ z[:, :, None])[:, :, 0]
-    weight = 1.0 + np.einsum("md,md->m", z, Hz) * rho
-    cross = scaled[:, :, None] * Hz[:, None, :]
-    return H - cross - cross.transpose(0, 2, 1) + weight[:, None, None] * scaled[:, :, None] * s[:, None, :]
+    w = Hz - (0.5 + 0.5 * rho * np.einsum("md,md->m", z, Hz))[:, None] * s
+    half = (rho[:, None] * s)[:, :, None] * w[:, None, :]
+    return H - half - half.transpose(0, 2, 1)

@@ -16,7 +16,7 @@ from driftwise.records import Array, Ask
 from driftwise.rng import generator
 from driftwise.spaces.ascent import ascend
 
-SCAN = 160  # points of the scan for every dimension
+SCAN = 128  # points of the scan for every dimension
 STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off: maxima of σ lie on faces and in corners
 RECENT = 16  # the newest anchors are scanned too
 NEARBY = 32  # and so many points around any of them
@@ -77,7 +77,8 @@ def _top(score: Score, starts: Array, space: Cube) -> tuple[Array, float]:
 
 def _scan(score: Score, d: int, ask: Ask) -> Array:
     rng = generator(ask.seed, ask.number)
-    shifted = (_sobol(d, SCAN * d) + rng.random(d)) % 1.0
+    shifted = _sobol(d, SCAN * d) + rng.random(d)
+    shifted -= shifted >= 1.0
     spread = np.clip(0.5 + STRETCH * (shifted - 0.5), 0.0, 1.0)
     anchors = score.anchors().reshape(-1, d)
     if not len(anchors):
@@ -94,7 +95,7 @@ def _sobol(d: int, n: int) -> Array:
 
 def _apart(points: Array, values: Array, n: int) -> list[int]:
     """The n best that are no nearer to each other than points of the scan typically are."""
-    best = np.argsort(-values, kind="stable")[: 8 * n]
+    best = np.argsort(-values, kind="stable")[: 5 * n]
     near = cdist(points[best], points[best], "chebyshev") < len(points) ** (-1 / points.shape[1])
     left = np.ones(len(best), dtype=bool)
     chosen: list[int] = []
