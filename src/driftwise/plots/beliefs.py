@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.plots.style import LIGHT, Theme, blank, dress, legend
+from driftwise.plots.style import LIGHT, Theme, blank, dress
 from driftwise.records import Array
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def belief_now(
 
     >>> x = np.linspace(0, 1, 5)
     >>> figure = belief_now(x, x, 0 * x + 0.1, observed=(x[:2], x[:2]), truth=x)
-    >>> sorted(text.get_text() for text in figure.axes[0].get_legend().get_texts())
+    >>> sorted(text.get_text() for text in figure.legends[0].get_texts())
     ['belief', 'observed, newest darkest', 'truth', '± 2 std']
     """
     figure = blank(*size, theme)
@@ -175,12 +175,24 @@ def belief_now(
             alpha=cast(Any, age),
             linewidths=0,
             zorder=3,
+            clip_on=False,
             label="observed, newest darkest",
         )
     if recommended is not None:
         axes.axvline(recommended, color=theme.colour(0), linewidth=1.4, zorder=1, label="best now")
-    if log:
-        axes.set_xscale("log")
     axes.set_xlim(float(x[0]), float(x[-1]))
-    legend(axes, theme, loc="best")
+    if log:
+        _log_axis(axes)
+    figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=9, labelcolor=theme.ink)
     return figure
+
+
+def _log_axis(axes: Axes) -> None:
+    """A logarithmic scale with plain numbers: the powers of ten, and 2 and 5 of each where there are few of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 1000 * low else (1.0,), numticks=8))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())

@@ -10,7 +10,7 @@ import html
 import io
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from driftwise.errors import missing_extra
 
@@ -80,6 +80,7 @@ def blank(width: float, height: float, theme: Theme) -> Figure:
 def dress(axes: Axes, theme: Theme, *, title: str = "", x: str = "", y: str = "") -> None:
     """Quiet axes: no box, thin rules, small labels."""
     axes.set_facecolor("none")
+    axes.set_axisbelow(True)
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", color=theme.ink, pad=7)
     axes.set_xlabel(x, fontsize=9, color=theme.muted)
     axes.set_ylabel(y, fontsize=9, color=theme.muted)
@@ -87,11 +88,6 @@ def dress(axes: Axes, theme: Theme, *, title: str = "", x: str = "", y: str = ""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(theme.rule)
-
-
-def legend(axes: Axes, theme: Theme, **options: Any) -> None:
-    """A legend without a box."""
-    axes.legend(frameon=False, fontsize=9, labelcolor=theme.ink, **options)
 
 
 def png(figure: Figure, *, dpi: int = 150) -> bytes:
