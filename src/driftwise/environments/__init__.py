@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise.environments import worlds
-from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still
-from driftwise.environments.noise import Gaussian, Noise, Rademacher, Uniform
+from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still, Storm, Trend, Waves
+from driftwise.environments.moving import Moving, Translated
+from driftwise.environments.noise import Changing, Gaussian, Noise, Rademacher, Uniform
 from driftwise.environments.recorded import Recorded, recorded
-from driftwise.environments.rkhs import Basis, Expansion, Whitened
+from driftwise.environments.rkhs import Basis, Coordinates, Expansion, Peaked, Whitened
+from driftwise.environments.swept import Swept, swept
 from driftwise.environments.world import Environment, SeededEnvironment, World
 from driftwise.errors import InvalidInput, NotFoundError
 
@@ -28,23 +30,33 @@ __all__ = [
     "Abrupt",
     "Basis",
     "Chain",
+    "Changing",
+    "Coordinates",
     "Drift",
     "Environment",
     "Expansion",
     "Gaussian",
+    "Moving",
     "Noise",
+    "Peaked",
     "Rademacher",
     "Recorded",
     "Rotating",
     "SeededEnvironment",
     "Slow",
     "Still",
+    "Storm",
+    "Swept",
+    "Translated",
+    "Trend",
     "Uniform",
+    "Waves",
     "Whitened",
     "World",
     "environment",
     "options_of",
     "recorded",
+    "swept",
 ]
 
 

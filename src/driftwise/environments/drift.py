@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.records import Array
@@ -113,6 +115,69 @@ class Chain:
         if before is None:
             return draw(1)
         return math.sqrt(1 - self.epsilon) * before + math.sqrt(self.epsilon) * draw(t)
+
+
+@dataclass(frozen=True)
+class Storm:
+    """Still to t = `calm`, f_t = g_1; from then on a chain of rate ε: quiet, then storm."""
+
+    calm: int
+    epsilon: float
+
+    chained: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        checks.count("calm", self.calm)
+        object.__setattr__(self, "epsilon", Chain(self.epsilon).epsilon)
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        if before is not None and t <= self.calm:
+            return before
+        return Chain(self.epsilon).at(t, draw, before)
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Periodic with a trend: f_t = (cos(θ) g_0 + sin(θ) g_1 + (1 − s) g_2 + s g_3)/√2, θ = 2π(t − 1)/period.
+
+    The share s goes from 0 at t = 1 to 1 at t = `over` and stays there.
+    """
+
+    period: float
+    over: int
+
+    chained: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "period", checks.positive("period", self.period))
+        checks.count("over", self.over, least=2)
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        share = min((t - 1) / (self.over - 1), 1.0)
+        season = Rotating(self.period).at(t, draw, None)
+        return (season + (1 - share) * draw(2) + share * draw(3)) / math.sqrt(2)
+
+
+@dataclass(frozen=True)
+class Waves:
+    """θ_t = (.5 + .3 sin(5Bπt/T), .5 + .3 sin(π + 5Bπt/T)) (Cheung et al. 2019): the same for every seed.
+
+    >>> Waves(budget=1.0, over=10).at(5, lambda j: np.zeros(2), None).round(3).tolist()
+    [0.8, 0.2]
+    """
+
+    budget: float
+    over: int
+
+    chained: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", checks.nonnegative("budget", self.budget))
+        checks.count("over", self.over)
+
+    def at(self, t: int, draw: Draw, before: Array | None) -> Array:
+        angle = 5 * self.budget * math.pi * t / self.over
+        return np.array([0.5 + 0.3 * math.sin(angle), 0.5 + 0.3 * math.sin(math.pi + angle)])
 
 
 def _increasing(name: str, given: tuple[int, ...], *, least: int) -> tuple[int, ...]:

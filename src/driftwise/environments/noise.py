@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Protocol
 
 from driftwise import checks
+from driftwise.errors import InvalidInput
 from driftwise.rng import Stream, generator
 
 
@@ -93,3 +95,39 @@ class Rademacher:
 
     def draw(self, seed: int, t: int) -> float:
         return self.size if generator(seed, t, Stream.NOISE).random() < 0.5 else -self.size
+
+
+@dataclass(frozen=True)
+class Changing:
+    """η_t ~ N(0, std_j²), j the number of `times` before t: loud at some times and quiet at others.
+
+    R is the largest std, which holds at all times; `variance` the mean over the pieces.
+
+    >>> noise = Changing((0.1, 0.5), (10,))
+    >>> noise.std(10), noise.std(11), noise.R, round(noise.variance, 3)
+    (0.1, 0.5, 0.5, 0.13)
+    """
+
+    stds: tuple[float, ...]
+    times: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stds", tuple(checks.nonnegative("stds", s) for s in self.stds))
+        object.__setattr__(self, "times", tuple(checks.count("times", t) for t in self.times))
+        if len(self.stds) != len(self.times) + 1 or list(self.times) != sorted(set(self.times)):
+            raise InvalidInput(f"stds must be one more than the times, which increase, got {self.stds}, {self.times}")
+
+    def std(self, t: int) -> float:
+        """The standard deviation at step t; a time is the last step of the old one."""
+        return self.stds[bisect_left(self.times, t)]
+
+    @property
+    def R(self) -> float:
+        return max(self.stds)
+
+    @property
+    def variance(self) -> float:
+        return math.fsum(s * s for s in self.stds) / len(self.stds)
+
+    def draw(self, seed: int, t: int) -> float:
+        return self.std(t) * Gaussian(1.0).draw(seed, t)

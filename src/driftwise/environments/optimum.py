@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import qmc
 
 from driftwise.environments.rkhs import Basis
@@ -35,27 +37,57 @@ def scan_points(box: Box) -> Array:
     return points
 
 
+class Family(Protocol):
+    """Finitely many functions on the unit cube."""
+
+    def values(self, i: int, X: Array) -> Array:
+        """Function i at the rows of X, which are `scan_points` and the anchors: (n,)."""
+        ...
+
+    def rows(self, owner: NDArray[np.intp]) -> Rows:
+        """Function owner[j], to be asked at row j."""
+        ...
+
+
+class Rows(Protocol):
+    """A function for each row of X, asked at that row; where there is one, it is asked at every row."""
+
+    def __call__(self, X: Array) -> Array: ...
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        """Values and gradients: (n,), (n, d)."""
+        ...
+
+
 def maxima(basis: Basis, box: Box, C: Array, features: Array) -> tuple[Array, Array]:
     """Where Σ c_i φ_i is largest on `box`, and its value there, for each row c of C: (k, d), (k,).
 
     `features` are the basis at `scan_points(box)`: (n, m).
     """
     C, back = np.unique(C, axis=0, return_inverse=True)  # a world that stands still is searched once
-    tops = [_separate(scan_points(box), values) for values in C @ features.T]
-    owner = np.repeat(np.arange(len(C)), [len(top) for top in tops])
-    X, values = ascend(_Rows(basis, C[owner]), np.vstack(tops), box.continuous, tolerance=1e-13)
-    X = np.array([X[owner == i][np.argmax(values[owner == i])] for i in range(len(C))])
-    if not box.continuous.all():
-        X = np.array([maximise(_Rows(basis, c[None], x[None]), box, Ask(1, 1.0)) for c, x in zip(C, X, strict=True)])
-    X, values = _polish(_Rows(basis, C), X, box.continuous)
+    X, values = highest(_Combinations(basis, C, C @ features.T), box, len(C))
     back = back.reshape(-1)
     return X[back], values[back]
 
 
+def highest(family: Family, box: Box, k: int, anchors: Array | None = None) -> tuple[Array, Array]:
+    """Where each of k functions is largest on `box`, and its value there: (k, d), (k,). `anchors` are scanned too."""
+    points, every = scan_points(box), np.arange(k)
+    if anchors is not None:
+        points = np.vstack([points, anchors])
+    tops = [_separate(points, family.values(i, points)) for i in range(k)]
+    owner = np.repeat(every, [len(top) for top in tops])
+    X, values = ascend(family.rows(owner), np.vstack(tops), box.continuous, tolerance=1e-13)
+    X = np.array([X[owner == i][np.argmax(values[owner == i])] for i in range(k)])
+    if not box.continuous.all():
+        X = np.array([maximise(_From(family.rows(every[i : i + 1]), X[i : i + 1]), box, Ask(1, 1.0)) for i in range(k)])
+    return _polish(family.rows(every), X, box.continuous)
+
+
 def _separate(points: Array, values: Array) -> Array:
     """The highest points, none within APART of a higher one: (≤ STARTS, d)."""
-    highest = np.argpartition(-values, len(values) // 16)[: len(values) // 16 + 1]
-    points = points[highest[np.argsort(-values[highest], kind="stable")]]
+    upper = np.argpartition(-values, len(values) // 16)[: len(values) // 16 + 1]
+    points = points[upper[np.argsort(-values[upper], kind="stable")]]
     chosen: list[Array] = []
     while len(points) and len(chosen) < STARTS:
         chosen.append(points[0])
@@ -63,7 +95,7 @@ def _separate(points: Array, values: Array) -> Array:
     return np.array(chosen)
 
 
-def _polish(f: _Rows, X: Array, free: Array) -> tuple[Array, Array]:
+def _polish(f: Rows, X: Array, free: Array) -> tuple[Array, Array]:
     """Uphill again and again, each time as if from the start, until nothing is gained."""
     values = f(X)
     for _ in range(ROUNDS):
@@ -75,12 +107,24 @@ def _polish(f: _Rows, X: Array, free: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """A function for each row of C, asked at its own row of X; where C is one row, that function at every row of X."""
+class _Combinations:
+    """Σ c_i φ_i for each row c of C."""
 
     basis: Basis
-    C: Array  # (n, m)
-    start: Array | None = None
+    C: Array  # (k, m)
+    table: Array  # (k, n): at the scan points
+
+    def values(self, i: int, X: Array) -> Array:
+        return self.table[i]
+
+    def rows(self, owner: NDArray[np.intp]) -> _Rows:
+        return _Rows(self.basis, self.C[owner])
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    basis: Basis
+    C: Array  # (n, m), or (1, m)
 
     def __call__(self, X: Array) -> Array:
         return np.einsum("nm,nm->n", self.basis.features(X), np.broadcast_to(self.C, (len(X), self.C.shape[1])))
@@ -89,6 +133,19 @@ class _Rows:
         C = np.broadcast_to(self.C, (len(X), self.C.shape[1]))
         return self(X), np.matmul(C[:, None, :], self.basis.gradient(X))[:, 0]
 
+
+@dataclass(frozen=True, eq=False)
+class _From:
+    """One function, as a score to be maximised from `start` too."""
+
+    f: Rows
+    start: Array  # (1, d)
+
+    def __call__(self, X: Array) -> Array:
+        return self.f(X)
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        return self.f.gradient(X)
+
     def anchors(self) -> Array:
-        assert self.start is not None
         return self.start

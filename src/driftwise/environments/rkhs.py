@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.kernels import Kernel
+from driftwise.errors import InvalidInput
+from driftwise.kernels import Kernel, Linear
 from driftwise.linalg import pivoted_cholesky, solve_lower
 from driftwise.records import Array
 from driftwise.spaces import Candidates
@@ -51,6 +52,8 @@ class Basis(Protocol):
 class Expansion:
     """f = Σ a_i k(·, c_i), a_i ~ U[−1, 1], then scaled so that ‖f‖_H = `norm` where that is given.
 
+    With `terms` only so many of the centres, drawn at random each time, have an a_i; the others have 0.
+
     >>> from driftwise.kernels import RBF
     >>> basis = Expansion(RBF(0.2), Candidates([[0.0], [0.5]]), norm=2.0)
     >>> a = basis.draw(np.random.default_rng(0))
@@ -61,10 +64,13 @@ class Expansion:
     kernel: Kernel
     centres: Candidates
     norm: float | None = None
+    terms: int | None = None
 
     def __post_init__(self) -> None:
         if self.norm is not None:
             object.__setattr__(self, "norm", checks.positive("norm", self.norm))
+        if self.terms is not None and checks.count("terms", self.terms) > len(self.centres):
+            raise InvalidInput(f"terms must be at most the {len(self.centres)} centres, got {self.terms}")
 
     def features(self, X: Array) -> Array:
         return self.kernel(X, self.centres.points)
@@ -78,7 +84,11 @@ class Expansion:
         return np.sqrt(np.maximum(squared, 0.0))  # rounding can leave −1e−17
 
     def draw(self, rng: np.random.Generator) -> Array:
-        a = rng.uniform(-1.0, 1.0, len(self.centres))
+        if self.terms is None:
+            a = rng.uniform(-1.0, 1.0, len(self.centres))
+        else:
+            a = np.zeros(len(self.centres))
+            a[rng.choice(len(a), self.terms, replace=False)] = rng.uniform(-1.0, 1.0, self.terms)
         return a if self.norm is None else a * (self.norm / float(self.norms(a[None])[0]))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -144,6 +154,63 @@ class Whitened:
     @cached_property
     def _centres(self) -> Array:
         return self.points.points[self._pivots]
+
+
+@dataclass(frozen=True)
+class Peaked:
+    """Functions of another basis, scaled so that |f| is at most `peak` at its points, and `peak` at one of them."""
+
+    basis: Whitened
+    peak: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "peak", checks.positive("peak", self.peak))
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.basis.kernel
+
+    def features(self, X: Array) -> Array:
+        return self.basis.features(X)
+
+    def gradient(self, X: Array) -> Array:
+        return self.basis.gradient(X)
+
+    def norms(self, C: Array) -> Array:
+        return self.basis.norms(C)
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        z = self.basis.draw(rng)
+        return z * (self.peak / float(np.abs(self._table @ z).max()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return description(self)
+
+    @cached_property
+    def _table(self) -> Array:
+        return self.features(self.basis.points.points)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """f(x) = θᵀx: the linear bandit, with ‖f‖_H = ‖θ‖; θ ~ N(0, I)."""
+
+    dim: int
+
+    kernel: ClassVar[Kernel] = Linear()
+
+    def features(self, X: Array) -> Array:
+        return np.asarray(X, dtype=float)
+
+    def gradient(self, X: Array) -> Array:
+        return np.broadcast_to(np.eye(self.dim), (len(X), self.dim, self.dim)).copy()
+
+    def norms(self, C: Array) -> Array:
+        """‖θ‖."""
+        return np.sqrt(np.einsum("km,km->k", C, C))
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        return rng.standard_normal(self.dim)
 
 
 def description(described: Any) -> dict[str, Any]:

@@ -24,14 +24,22 @@ def still(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> Wo
     return _deng("still", Still(), seed=seed, noise=noise, norm=norm)
 
 
-def deng_abrupt(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
-    """Deng et al., AISTATS 2022, abrupt: f_t is one function to t = 100, a second to 200, a third to T = 500."""
-    return _deng("deng-abrupt", Abrupt((100, 200)), seed=seed, noise=noise, norm=norm)
+def deng_abrupt(*, seed: int = 0, noise: float = 0.1, norm: float | None = None, horizon: int = 500) -> World:
+    """Deng et al., AISTATS 2022, abrupt: f_t is one function to t = 100, a second to 200, a third to T = 500.
+
+    With another T the changes are at T/5 and 2T/5.
+    """
+    drift = Abrupt(parts(horizon, 1 / 5, 2 / 5))
+    return _deng("deng-abrupt", drift, seed=seed, noise=noise, norm=norm, horizon=horizon)
 
 
-def deng_slow(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
-    """Deng et al., AISTATS 2022, slow: straight from one function at t = 1 to a second at 250 to a third at T = 500."""
-    return _deng("deng-slow", Slow((1, 250, 500)), seed=seed, noise=noise, norm=norm)
+def deng_slow(*, seed: int = 0, noise: float = 0.1, norm: float | None = None, horizon: int = 500) -> World:
+    """Deng et al., AISTATS 2022, slow: straight from one function at t = 1 to a second at 250 to a third at T = 500.
+
+    With another T the second is reached at T/2.
+    """
+    drift = Slow((1, *parts(horizon, 1 / 2, 1)))
+    return _deng("deng-slow", drift, seed=seed, noise=noise, norm=norm, horizon=horizon)
 
 
 def bogunovic(
@@ -49,13 +57,13 @@ def bogunovic(
     variance .01 (standard deviation `noise` = .1), T = 200 for RBF and 300 for Matérn-5/2.
     """
     kernel: RBF | Matern = RBF(0.2) if nu is None else Matern(nu, 0.2)
-    basis = _gaussian_process(kernel, side, 2)
+    basis = gaussian_process(kernel, side, 2)
     return World(basis.points, basis, Chain(epsilon), Gaussian(noise), seed, horizon, "bogunovic")
 
 
 def rotating(*, seed: int = 0, period: float = 300.0, side: int = 16, noise: float = 0.1) -> World:
     """Ours: f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t−1)/period, g ~ GP(0, RBF(0.2)) on a 16 × 16 grid; T = 600."""
-    basis = _gaussian_process(RBF(0.2), side, 2)
+    basis = gaussian_process(RBF(0.2), side, 2)
     return World(basis.points, basis, Rotating(period), Gaussian(noise), seed, 600, "rotating")
 
 
@@ -77,7 +85,7 @@ def on_box(
 ) -> World:
     """Any drift of f = Σ a_i k(·, c_i), a ~ U[−1, 1] scaled to `norm`, on [0, 1]^dim, k = RBF(0.2·√dim)."""
     box = Box.of({f"x{j}": Float(0, 1) for j in range(checks.count("dim", dim))})
-    basis = Expansion(RBF(0.2 * dim**0.5), _spread(checks.count("centres", centres), dim), norm)
+    basis = Expansion(RBF(0.2 * dim**0.5), spread(checks.count("centres", centres), dim), norm)
     return World(box, basis, drift, Gaussian(noise), seed, horizon, name)
 
 
@@ -94,22 +102,31 @@ def grid(side: int, dim: int) -> Candidates:
     return Candidates(np.stack(axes, axis=-1).reshape(-1, dim))
 
 
-def _deng(name: str, drift: Drift, *, seed: int, noise: float, norm: float | None) -> World:
+def parts(horizon: int, *shares: float) -> tuple[int, ...]:
+    """Times at these shares of the horizon.
+
+    >>> parts(500, 1 / 5, 2 / 5)
+    (100, 200)
+    """
+    return tuple(round(share * checks.count("horizon", horizon, least=5)) for share in shares)
+
+
+def _deng(name: str, drift: Drift, *, seed: int, noise: float, norm: float | None, horizon: int = 500) -> World:
     """100 points of [0, 1], k = RBF(0.2), f = Σ_{i≤100} a_i k(·, x_i), a ~ U[−1, 1], T = 500.
 
     As published f is not scaled: ‖f‖_H is about 6 (√33 in mean square) and B is `World.bound`; with `norm` every g_j
     has that norm exactly. The noise is our choice, Gaussian of standard deviation 0.1: we know of no published figure.
     """
     points = line(100)
-    return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise), seed, 500, name)
+    return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise), seed, horizon, name)
 
 
 @lru_cache(maxsize=4)
-def _gaussian_process(kernel: RBF | Matern, side: int, dim: int) -> Whitened:
+def gaussian_process(kernel: RBF | Matern, side: int, dim: int) -> Whitened:
     return Whitened(kernel, grid(side, dim))
 
 
 @lru_cache(maxsize=16)
-def _spread(n: int, dim: int) -> Candidates:
+def spread(n: int, dim: int) -> Candidates:
     """n points of low discrepancy."""
     return Candidates(qmc.Halton(dim, scramble=True, rng=np.random.default_rng(0)).random(n))

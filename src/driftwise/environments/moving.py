@@ -1,0 +1,264 @@
+"""Worlds given by a formula f(x, t), and the one that moves along a coordinate; the optimum known as in `World`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise import checks
+from driftwise.environments.noise import Noise
+from driftwise.environments.optimum import highest
+from driftwise.environments.rkhs import Expansion, description
+from driftwise.environments.tape import BLOCK, KEPT, Recent, place
+from driftwise.errors import InvalidInput
+from driftwise.kernels import RBF, Kernel, Matern
+from driftwise.records import Array, Point
+from driftwise.rng import Stream, generator
+from driftwise.spaces import Box, Space
+
+
+class Formula(Protocol):
+    """f(x, t): each row of X, (n, d), at its own time, (n,)."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def anchors(self) -> Array | None:
+        """Where maxima are looked for besides: (m, d)."""
+        ...
+
+    def value(self, X: Array, t: Array) -> Array: ...
+
+    def gradient(self, X: Array, t: Array) -> tuple[Array, Array]:
+        """Values and ∂f/∂x: (n,), (n, d)."""
+        ...
+
+    def best_x(self, t: int) -> Array | None:
+        """Where f_t is largest on the box, where that is known in closed form: (d,)."""
+        ...
+
+    def variation(self, horizon: int) -> float:
+        """P_T; nan where the functions are in no known RKHS."""
+        ...
+
+
+class Path(Protocol):
+    """A formula for each seed."""
+
+    def drawn(self, seed: int) -> Formula: ...
+
+
+@dataclass(frozen=True)
+class Moving:
+    """f_t = f(·, t), seen as f_t(x) + `noise`. On candidates the optimum is exact; on a box it is known to 1e-6.
+
+    `kernel` is what policies are told.
+    """
+
+    space: Space
+    path: Path
+    kernel: Kernel
+    noise: Noise
+    seed: int = 0
+    horizon: int = 200
+    name: str = "moving"
+
+    def __post_init__(self) -> None:
+        checks.count("seed", self.seed, least=0)
+        checks.count("horizon", self.horizon)
+
+    def seeded(self, seed: int) -> Moving:
+        """The same kind of world, with the function and the noise of `seed`."""
+        return replace(self, seed=seed)
+
+    def value(self, t: int, X: Array) -> Array:
+        """f_t at the rows of X: (n,)."""
+        X = np.asarray(X, dtype=float)
+        known = [self._index.get(tuple(x), -1) for x in X.tolist()] if self.space.points is not None else [-1]
+        if -1 not in known:
+            return self._row(t)[known]  # from the table that the optimum is taken from
+        return self._at(t, X)
+
+    def observe(self, t: int, x: Array) -> float:
+        """f_t(x) + η_t."""
+        return float(self.value(t, np.asarray(x)[None])[0]) + self.noise.draw(self.seed, t)
+
+    def best(self, t: int) -> float:
+        """max f_t."""
+        return self._optimum(t)[1]
+
+    def best_x(self, t: int) -> Array:
+        """Where f_t is largest, the first of equals: (d,)."""
+        return self._optimum(t)[0]
+
+    def variation(self, horizon: int) -> float:
+        """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H; nan where the functions are in no known RKHS."""
+        return self._formula.variation(checks.count("horizon", horizon))
+
+    def sup_variation(self, horizon: int) -> float:
+        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, to 1e-6 a step on a box."""
+        if checks.count("horizon", horizon) == 1:
+            return 0.0
+        if self.space.points is not None:
+            return float(sum(np.abs(self._row(t + 1) - self._row(t)).max() for t in range(1, horizon)))
+        return float(np.maximum(self._differences(horizon, 1.0), self._differences(horizon, -1.0)).sum())
+
+    # --- what it keeps in mind, all of which can be made again -------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return description(self)
+
+    @cached_property
+    def _formula(self) -> Formula:
+        return self.path.drawn(self.seed)
+
+    @cached_property
+    def _index(self) -> dict[Point, int]:
+        points = self.space.points
+        assert points is not None
+        return {tuple(x): i for i, x in reversed(list(enumerate(points.tolist())))}
+
+    @cached_property
+    def _recent(self) -> Recent[Array]:
+        return Recent(KEPT)
+
+    def _at(self, t: int, X: Array) -> Array:
+        return self._formula.value(X, np.full(len(X), float(checks.count("t", t, fix="steps count from 1"))))
+
+    def _row(self, t: int) -> Array:
+        """f_t at every candidate: (n,)."""
+        points = self.space.points
+        assert points is not None
+        return self._recent.get_or(t, lambda: self._at(t, points))
+
+    def _optimum(self, t: int) -> tuple[Array, float]:
+        if self.space.points is not None:
+            i = int(np.argmax(self._row(t)))
+            return self.space.points[i], float(self._row(t)[i])
+        known = self._formula.best_x(checks.count("t", t, fix="steps count from 1"))
+        if known is not None:
+            return known, float(self._at(t, known[None])[0])
+        block, row = place(t)
+        assert isinstance(self.space, Box)
+        X, tops = _block_optima(self._formula, self.space, block)
+        return X[row], float(tops[row])
+
+    def _differences(self, horizon: int, sign: float) -> Array:
+        """max ±(f_{t+1} − f_t), t < T: (T − 1,)."""
+        assert isinstance(self.space, Box)
+        times = np.arange(1.0, horizon)
+        family = _Slices(self._formula, np.column_stack([times + 1, times]), (sign, -sign))
+        return highest(family, self.space, len(times), self._formula.anchors)[1]
+
+
+@lru_cache(maxsize=64)  # worlds of different seeds share the formula where it does not depend on the seed
+def _block_optima(formula: Any, box: Box, block: int) -> tuple[Array, Array]:
+    times = np.arange(block * BLOCK + 1.0, (block + 1) * BLOCK + 1)[:, None]
+    return highest(_Slices(formula, times, (1.0,)), box, BLOCK, formula.anchors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Slices:
+    """Function i is Σ_j w_j f(·, t_ij)."""
+
+    formula: Formula
+    times: Array  # (k, j)
+    weights: tuple[float, ...]  # (j,)
+
+    def values(self, i: int, X: Array) -> Array:
+        return self.rows(np.array([i]))(X)
+
+    def rows(self, owner: NDArray[np.intp]) -> _Rows:
+        return _Rows(self.formula, self.times[owner], self.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    formula: Formula
+    times: Array  # (n, j), or (1, j)
+    weights: tuple[float, ...]
+
+    def __call__(self, X: Array) -> Array:
+        total = np.zeros(len(X))
+        for w, t in zip(self.weights, self._each(X), strict=True):
+            total += w * self.formula.value(X, t)
+        return total
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        total, slope = np.zeros(len(X)), np.zeros(X.shape)
+        for w, t in zip(self.weights, self._each(X), strict=True):
+            value, gradient = self.formula.gradient(X, t)
+            total, slope = total + w * value, slope + w * gradient
+        return total, slope
+
+    def _each(self, X: Array) -> Array:
+        return np.broadcast_to(self.times, (len(X), self.times.shape[1])).T
+
+
+@dataclass(frozen=True)
+class Translated:
+    """f_t(x) = g(x − s(t) e_axis), g = Σ a_i k(·, c_i): one coordinate moves to and fro, the others stand still.
+
+    s is a triangle wave: from 0 to `reach`, to −`reach` and back to 0 in `period` steps, always at the same speed.
+    """
+
+    basis: Expansion
+    axis: int
+    reach: float
+    period: float
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.basis.kernel, RBF | Matern):
+            raise InvalidInput("a translation needs a stationary kernel, RBF or Matern, to stay in its RKHS")
+        if checks.count("axis", self.axis, least=0) >= self.basis.centres.dim:
+            raise InvalidInput(f"axis must be below the {self.basis.centres.dim} dimensions, got {self.axis}")
+        object.__setattr__(self, "reach", checks.nonnegative("reach", self.reach))
+        object.__setattr__(self, "period", checks.positive("period", self.period))
+
+    def shift(self, t: Array) -> Array:
+        """s(t)."""
+        wave: Array = np.arcsin(np.sin(2 * math.pi * (t - 1) / self.period))
+        return 2 / math.pi * self.reach * wave
+
+    def drawn(self, seed: int) -> _Translation:
+        return _Translation(self, self.basis.draw(generator(seed, 0, Stream.WORLD)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Translation:
+    path: Translated
+    a: Array  # (m,)
+
+    @property
+    def anchors(self) -> Array | None:
+        return None
+
+    def value(self, X: Array, t: Array) -> Array:
+        return self.path.basis.features(self._back(X, t)) @ self.a
+
+    def gradient(self, X: Array, t: Array) -> tuple[Array, Array]:
+        X = self._back(X, t)
+        return self.path.basis.features(X) @ self.a, np.einsum("m,nmd->nd", self.a, self.path.basis.gradient(X))
+
+    def best_x(self, t: int) -> Array | None:
+        return None
+
+    def variation(self, horizon: int) -> float:
+        """‖f_{t+1} − f_t‖² = 2(aᵀKa − aᵀK′a), K′ between the centres and the centres moved on by one step."""
+        C, moved = self.path.basis.centres.points, self.path.basis.centres.points.copy()
+        total, itself = 0.0, float(self.path.basis.norms(self.a[None])[0]) ** 2
+        for step in np.diff(self.path.shift(np.arange(1, horizon + 1, dtype=float))):
+            moved[:, self.path.axis] = C[:, self.path.axis] + step
+            squared = 2 * (itself - float(self.a @ self.path.basis.kernel(C, moved) @ self.a))
+            total += math.sqrt(max(squared, 0.0))  # rounding can leave −1e−17
+        return total
+
+    def _back(self, X: Array, t: Array) -> Array:
+        X = np.array(X, dtype=float)
+        X[:, self.path.axis] -= self.path.shift(t)
+        return X
