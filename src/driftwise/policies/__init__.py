@@ -8,9 +8,13 @@ from typing import Any
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
 from driftwise.policies.base import AnyPolicy, Policy, replay
+from driftwise.policies.bob_gp_ucb import BobGpUcb
 from driftwise.policies.d_linucb import DLinUcb
+from driftwise.policies.drift_aware import DriftAwareUcb
+from driftwise.policies.et_gp_ucb import EtGpUcb
 from driftwise.policies.gp_ucb import GpUcb
 from driftwise.policies.igp_ucb import IgpUcb
+from driftwise.policies.ldp import Ldp
 from driftwise.policies.master import Master
 from driftwise.policies.pe_gp_ucb import PeGpUcb
 from driftwise.policies.r_perp import RPerp
@@ -19,10 +23,12 @@ from driftwise.policies.restart import Restart
 from driftwise.policies.restart_linucb import RestartLinUcb
 from driftwise.policies.smooth_gp_ucb import SmoothGpUcb
 from driftwise.policies.sw_linucb import SwLinUcb
+from driftwise.policies.tgp_ucb import TgpUcb
 from driftwise.policies.tv_gp_ucb import TvGpUcb
 from driftwise.policies.tv_r_gp_ucb import TvRestart
 from driftwise.policies.ui_gp_ucb import UiGpUcb
 from driftwise.policies.w_dbo import WDbo
+from driftwise.policies.wgp_ucb import WgpUcb
 from driftwise.policies.window import Window
 
 REGISTRY: dict[str, Any] = {
@@ -30,8 +36,10 @@ REGISTRY: dict[str, Any] = {
     for cls in (
         *(GpUcb, IgpUcb, Restart, Window, Random),
         *(TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb),
+        *(WgpUcb, DriftAwareUcb, EtGpUcb, BobGpUcb),
         *(SwLinUcb, DLinUcb, RestartLinUcb),
         *(Master, AdaOpkb, RPerp, WDbo),
+        *(TgpUcb, Ldp),
     )
 }
 
@@ -47,7 +55,7 @@ def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     """
     if name not in REGISTRY:
         raise NotFoundError(f"no policy is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
-    known = options_of(name)
+    known = options_of(name, inner=options.get("inner"))
     for option in options:
         if option not in known:
             raise InvalidInput(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")
@@ -55,7 +63,15 @@ def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     return made
 
 
-def options_of(name: str) -> dict[str, inspect.Parameter]:
-    """The options that a policy takes by keyword."""
+def options_of(name: str, *, inner: Any = None) -> dict[str, inspect.Parameter]:
+    """The options that a policy takes by keyword; of one around another, also those of the `inner` policy.
+
+    >>> {"moment", "window"} <= options_of("tgp-ucb").keys(), "epsilon" in options_of("tgp-ucb", inner="tv-gp-ucb")
+    (True, True)
+    """
     parameters = inspect.signature(REGISTRY[name].of).parameters
-    return {key: value for key, value in parameters.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
+    own = {key: value for key, value in parameters.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
+    if not any(value.kind is inspect.Parameter.VAR_KEYWORD for value in parameters.values()):
+        return own
+    within = own["inner"].default if inner is None else inner
+    return options_of(within) | own if isinstance(within, str) and within in REGISTRY else own

@@ -1,0 +1,178 @@
+"""Drift-aware GP-UCB: R- or SW-GP-UCB that widens its band at x by how far drift can have moved the mean there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.acquisition import Belief, Model, Width
+from driftwise.grid import REFRESH, GridPosterior
+from driftwise.kernels import Kernel
+from driftwise.policies import options
+from driftwise.posterior import Posterior
+from driftwise.records import Array, Ask, Observation
+from driftwise.spaces import Space
+from driftwise.theory import schedules
+
+FORGETS = ("window", "restart")
+
+
+@dataclass(frozen=True, eq=False)
+class Dated:
+    """The belief, of block `index`, and the numbers of the observations it rests on."""
+
+    index: int
+    belief: Belief
+    numbers: Array  # (w,), oldest first
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """μ(x) + β σ(x) + Σ_s V_s |α_s(x)|: what drift by V_s since observation s can have done to μ is the last term."""
+
+    belief: Belief
+    beta: float
+    drift: Array  # V, (w,)
+
+    def __call__(self, X: Array) -> Array:
+        mean, std = self.belief.predict(X)
+        return mean + self.beta * std + self.bias(X)
+
+    def bias(self, X: Array) -> Array:
+        """Σ_s V_s |α_s(x)|: (m,)."""
+        return np.abs(self.belief.weights(X)) @ self.drift
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        mean, std, dmean, dstd = self.belief.predict_gradient(X)
+        assert isinstance(self.belief, Posterior)
+        alpha = self.belief.weights(X)
+        slope = self.belief.weights_slope(X, np.sign(alpha) * self.drift)
+        return mean + self.beta * std + np.abs(alpha) @ self.drift, dmean + self.beta * dstd + slope
+
+    def anchors(self) -> Array:
+        return self.belief.observed
+
+
+@dataclass(frozen=True)
+class DriftAwareUcb:
+    """x_t = argmax μ + β_t σ + Σ_s V_s |α_s|, α(x) = (K + λI)⁻¹k(x), on the last `length` samples or since a restart.
+
+    V_s bounds |f_t − f_s| in sup-norm: `drift` times the age t − s of the observation, or `total` for all of them. The
+    mean is αᵀy, so drift moves it by Σ α_s(f_s − f_t)(x_s) at most, and the band holds where β σ does without drift
+    (docs/theory.md). Must be known: the drift, in the rewards' own units; budget/horizon where these are given, and
+    then the length is γ_T^⅓ (T/P)^⅔. O(w² + w·n) a step, about two and a half times sw-gp-ucb's.
+
+    >>> from driftwise import Candidates
+    >>> policy = DriftAwareUcb.of(Candidates([[0.0], [1.0]]), drift=0.1, noise=1.0)
+    >>> state = policy.update(policy.start(), Observation(1, 1.0, (0.0,), 0.0))
+    >>> policy.band(state, Ask(number=3, at=3.0)).bias(policy.space.points)[0].round(9)  # α = ½, two steps of drift
+    np.float64(0.1)
+    """
+
+    name: ClassVar[str] = "drift-aware"
+
+    model: Model
+    width: Width
+    length: int
+    drift: float
+    total: float | None = None
+    forget: str = "window"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", checks.count("length", self.length))
+        object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
+        if self.total is not None:
+            object.__setattr__(self, "total", checks.nonnegative("total", self.total))
+        options.one_of("forget", self.forget, FORGETS)
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        length: int | None = None,
+        drift: float | None = None,
+        total: float | None = None,
+        forget: str = "window",
+        kernel: Kernel | None = None,
+        noise: float = 0.01,
+        width: float | str | Width = 2.0,
+        B: float = 1.0,
+        R: float | None = None,
+        delta: float = 0.1,
+        horizon: int | None = None,
+        budget: float | None = None,
+        standardise: bool = False,
+    ) -> DriftAwareUcb:
+        model = options.model(space, kernel, noise, standardise)
+        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
+        kept = _length(theory, length)
+        restarts = options.one_of("forget", forget, FORGETS) == "restart"
+        beta = theory.width(width, events=lambda T: -(-T // kept) if restarts else T)
+        return cls(model, beta, kept, _rate(theory) if drift is None else drift, total, forget)
+
+    @property
+    def space(self) -> Space:
+        return self.model.space
+
+    @property
+    def memory(self) -> int:
+        return self.length if self.forget == "restart" else self.length + REFRESH
+
+    def start(self) -> Dated:
+        return self._fresh(0)
+
+    def choose(self, state: Dated, ask: Ask) -> Array:
+        return self.space.argmax(self.band(state, ask), ask)
+
+    def band(self, state: Dated, ask: Ask) -> Band:
+        """The upper end of the band that f is in."""
+        now = self._now(state, ask.number)
+        belief = now.belief
+        V = np.full(len(belief), self.total) if self.total is not None else self.drift * (ask.number - now.numbers)
+        V = np.append(V / belief.units[1], np.zeros(len(ask.pending)))  # what is imagined has not aged
+        return Band(belief.imagine(ask.pending), self.width(belief, ask.number), V)
+
+    def update(self, state: Dated, seen: Observation) -> Dated:
+        now = self._now(state, seen.number)
+        full = self.forget == "window" and len(now.belief) >= self.length
+        belief = now.belief.observe(seen, keep=self.length if full else None)
+        return Dated(now.index, belief, np.append(now.numbers, seen.number)[-len(belief) :])
+
+    def belief(self, state: Dated, ask: Ask) -> Belief:
+        return self._now(state, ask.number).belief
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return self._block(number) == self._block(newest + 1) if self.forget == "restart" else newer < self.length
+
+    def _block(self, number: int) -> int:
+        """Which block `number` is in, where there are restarts."""
+        return (number - 1) // self.length if self.forget == "restart" else 0
+
+    def _now(self, state: Dated, number: int) -> Dated:
+        index = self._block(number)
+        return state if state.index == index else self._fresh(index)
+
+    def _fresh(self, index: int) -> Dated:
+        prior = self.model.prior()
+        return Dated(index, prior.weighing() if isinstance(prior, GridPosterior) else prior, np.zeros(0))
+
+
+def _length(theory: options.Theory, given: int | None) -> int:
+    """As given, else γ_T^⅓ (T/P)^⅔ where the horizon is known, with P = 1 where the budget is not."""
+    if given is not None:
+        return checks.count("length", given, fix="use gp-ucb to keep everything")
+    if theory.horizon is None:
+        return options.LENGTH
+    budget = 1.0 if theory.budget is None else theory.budget
+    return schedules.drift_aware(theory.gain(theory.horizon), theory.horizon, budget)
+
+
+def _rate(theory: options.Theory) -> float:
+    """P/T a step; a thousandth of the prior's deviation where nothing is known."""
+    if theory.horizon is None:
+        return 1e-3
+    return (1.0 if theory.budget is None else theory.budget) / theory.horizon

@@ -1,0 +1,164 @@
+"""Local differential privacy (Zhou & Tan 2020) around any policy: each reward is blurred before the policy sees it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.acquisition import Belief
+from driftwise.policies.base import AnyPolicy
+from driftwise.policies.inner import inner_policy
+from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation
+from driftwise.records import Array, Ask, Observation
+from driftwise.rng import Stream, generator
+from driftwise.spaces import Space
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """ȳ = y + Laplace(h), h = 2c/ε, with y clipped to centre ± c first: ε-locally differentially private.
+
+    Two rewards differ by 2c at most, so no ȳ is more than e^ε times as likely under one as under the other. (On a
+    computer, up to what the last bits of a float64 give away.)
+
+    >>> Mechanism(epsilon=0.5, bound=2.0).scale
+    8.0
+    """
+
+    epsilon: float
+    bound: float = 1.0
+    centre: float = 0.0
+
+    def __post_init__(self) -> None:
+        fix = "the smaller, the more private; 1.0 is usual"
+        object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon, fix=fix))
+        object.__setattr__(self, "bound", checks.positive("bound", self.bound, fix="rewards are within it of centre"))
+        object.__setattr__(self, "centre", checks.real("centre", self.centre))
+
+    @property
+    def scale(self) -> float:
+        """h = 2c/ε; the noise it adds has variance 2h²."""
+        return 2 * self.bound / self.epsilon
+
+    @property
+    def moment(self) -> float:
+        """c²(1 + 8/ε²) ≥ E(ȳ − centre)²."""
+        return self.bound**2 + 2 * self.scale**2
+
+    def clipped(self, reward: float) -> float:
+        return min(max(reward, self.centre - self.bound), self.centre + self.bound)
+
+    def __call__(self, reward: float, rng: np.random.Generator) -> float:
+        """ȳ."""
+        return self.clipped(reward) + float(rng.laplace(scale=self.scale))
+
+    def density(self, reported: float, reward: float) -> float:
+        """How likely ȳ = `reported` is where y = `reward`: e^{−|ȳ−y|/h}/2h."""
+        return math.exp(-abs(reported - self.clipped(reward)) / self.scale) / (2 * self.scale)
+
+
+def privatise(reward: float, *, epsilon: float, bound: float = 1.0, centre: float = 0.0) -> float:
+    """ȳ, for whoever holds the reward to report in its place: drawn afresh, and reproducible by nobody.
+
+    >>> math.isfinite(privatise(0.3, epsilon=1.0))
+    True
+    """
+    return Mechanism(epsilon, bound, centre)(checks.real("reward", reward), np.random.default_rng())
+
+
+@dataclass(frozen=True)
+class Ldp:
+    """The inner policy, told ȳ = y + Laplace(2c/ε) in place of each reward y, clipped to `centre` ± c, c = `bound`.
+
+    The noise is a function of (seed, number), so that a replay is exact: private towards who sees what the policy does,
+    and not towards who has its seed or the log, which holds the rewards as they were told. For that, rewards must be
+    blurred before they are told, by `privatise`; then give reported=True, and they are not blurred again.
+
+    The inner policy is told a noise variance larger by 2h², h = 2c/ε. width="private" is the width with a proof: ȳ has
+    a second moment of v = c²(1 + 8/ε²) at most, so it is tgp-ucb's for that moment, which truncates ȳ too. Must be
+    known: a bound on the rewards. `inner` is a policy's name, and options that are not here are its own.
+
+    >>> from driftwise import Candidates
+    >>> policy = Ldp.of(Candidates([[0.0], [1.0]]), epsilon=2.0, window=30)
+    >>> policy.inner.window, policy.inner.model.noise
+    (30, 2.01)
+    """
+
+    name: ClassVar[str] = "ldp"
+
+    inner: AnyPolicy
+    mechanism: Mechanism
+    seed: int = 0
+    reported: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", checks.count("seed", self.seed, least=0))
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        inner: str | AnyPolicy = "sw-gp-ucb",
+        epsilon: float = 1.0,
+        bound: float = 1.0,
+        centre: float = 0.0,
+        seed: int = 0,
+        reported: bool = False,
+        **options: Any,
+    ) -> Ldp:
+        mechanism = Mechanism(epsilon, bound, centre)
+        if isinstance(inner, str):
+            options = _told(mechanism, inner, options)
+        if options.get("width") != "private":
+            return cls(inner_policy("ldp", inner, space, options), mechanism, seed, reported)
+        truncation = Truncation(mechanism.moment)
+        known = {key: options[key] for key in ("B", "delta") if key in options}
+        options = options | {"width": TruncatedWidth(truncation, **known)}
+        truncated = TgpUcb(inner_policy("ldp", inner, space, options), truncation, mechanism.centre)
+        return cls(truncated, mechanism, seed, reported)
+
+    def update(self, state: Any, seen: Observation) -> Any:
+        if self.reported:
+            return self.inner.update(state, seen)
+        rng = generator(self.seed, seen.number, Stream.MECHANISM)
+        return self.inner.update(state, replace(seen, y=self.mechanism(seen.y, rng)))
+
+    # --- all else is the inner policy's -------------------------------------------------------------------------
+
+    @property
+    def space(self) -> Space:
+        return self.inner.space
+
+    @property
+    def memory(self) -> int | None:
+        return self.inner.memory
+
+    def start(self) -> Any:
+        return self.inner.start()
+
+    def choose(self, state: Any, ask: Ask) -> Array:
+        return self.inner.choose(state, ask)
+
+    def belief(self, state: Any, ask: Ask) -> Belief:
+        return self.inner.belief(state, ask)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return self.inner.remembers(number, newest=newest, newer=newer)
+
+
+def _told(mechanism: Mechanism, inner: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The inner policy's options, with the mechanism's noise in its noise variance."""
+    from driftwise.policies import options_of
+
+    known = options_of(inner)
+    if "noise" not in known:
+        return given
+    added = 2 * mechanism.scale**2
+    if given.get("standardise"):
+        added /= mechanism.moment  # rewards are divided by their own deviation, which is √v at most
+    return given | {"noise": given.get("noise", known["noise"].default) + added}

@@ -1,0 +1,131 @@
+"""TGP-UCB (Chowdhury & Gopalan 2019) around any policy: rewards too large to trust count as nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from driftwise import checks
+from driftwise.acquisition import Belief
+from driftwise.errors import InvalidInput
+from driftwise.policies.base import AnyPolicy
+from driftwise.policies.inner import inner_policy
+from driftwise.records import Array, Ask, Observation
+from driftwise.spaces import Space
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """b_t = v^{1/(1+α)} t^{1/(2(1+α))}, for E|y|^{1+α} ≤ v, α in (0, 1] the `order`.
+
+    >>> truncation = Truncation(moment=4.0)
+    >>> truncation.level(16), truncation(16, -4.0), truncation(16, 5.0)
+    (4.0, -4.0, 0.0)
+    """
+
+    moment: float
+    order: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "moment", checks.positive("moment", self.moment))
+        object.__setattr__(self, "order", checks.positive("order", self.order))
+        if self.order > 1:
+            raise InvalidInput(f"order must be at most 1, got {self.order}; 1 is a bound on the second moment")
+
+    def level(self, number: int) -> float:
+        """b_t."""
+        return float((self.moment * math.sqrt(number)) ** (1 / (1 + self.order)))
+
+    def __call__(self, number: int, y: float) -> float:
+        """y, or 0 where |y| > b_t: not ±b_t, and never looked at again."""
+        return y if abs(y) <= self.level(number) else 0.0
+
+
+@dataclass(frozen=True)
+class TruncatedWidth:
+    """β_{t+1} = B + (3 b_t/√λ) √(ln det(I + K_t/λ) + 2 ln(1/δ)), and β_1 = B."""
+
+    truncation: Truncation
+    B: float = 1.0
+    delta: float = 0.1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "B", checks.nonnegative("B", self.B))
+        object.__setattr__(self, "delta", checks.probability("delta", self.delta))
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        if number <= 1:
+            return self.B
+        spread = math.sqrt(2 * belief.information_gain + 2 * math.log(1 / self.delta))
+        return self.B + 3 * self.truncation.level(number - 1) / math.sqrt(belief.noise) * spread
+
+
+@dataclass(frozen=True)
+class TgpUcb:
+    """The inner policy, told `centre` in place of every reward further from it than b_t = v^{1/(1+α)} t^{1/(2(1+α))}.
+
+    Must be known: `moment` v with E|y − centre|^{1+α} ≤ v, in the rewards' own units and f included (Student's t of
+    three degrees around |f| ≤ B: B² + 3). Set it, and `centre`: rewards far from `centre` are lost. `inner` is a
+    policy's name, and options that are not here are its own; width="truncated" is the width that the paper proves for a
+    world that stands still. Costs what the inner policy costs.
+
+    >>> from driftwise import Candidates
+    >>> policy = TgpUcb.of(Candidates([[0.0], [1.0]]), inner="sw-gp-ucb", window=30)
+    >>> policy.inner.window
+    30
+    """
+
+    name: ClassVar[str] = "tgp-ucb"
+
+    inner: AnyPolicy
+    truncation: Truncation
+    centre: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centre", checks.real("centre", self.centre))
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        inner: str | AnyPolicy = "sw-gp-ucb",
+        moment: float = 4.0,
+        order: float = 1.0,
+        centre: float = 0.0,
+        **options: Any,
+    ) -> TgpUcb:
+        truncation = Truncation(moment, order)
+        if options.get("width") == "truncated":
+            known = {key: options[key] for key in ("B", "delta") if key in options}
+            options["width"] = TruncatedWidth(truncation, **known)
+        return cls(inner_policy("tgp-ucb", inner, space, options), truncation, centre)
+
+    def update(self, state: Any, seen: Observation) -> Any:
+        y = self.centre + self.truncation(seen.number, seen.y - self.centre)
+        return self.inner.update(state, seen if y == seen.y else replace(seen, y=y))
+
+    # --- all else is the inner policy's -------------------------------------------------------------------------
+
+    @property
+    def space(self) -> Space:
+        return self.inner.space
+
+    @property
+    def memory(self) -> int | None:
+        return self.inner.memory
+
+    def start(self) -> Any:
+        return self.inner.start()
+
+    def choose(self, state: Any, ask: Ask) -> Array:
+        return self.inner.choose(state, ask)
+
+    def belief(self, state: Any, ask: Ask) -> Belief:
+        return self.inner.belief(state, ask)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return self.inner.remembers(number, newest=newest, newer=newer)

@@ -1,0 +1,125 @@
+"""WGP-UCB (Deng, Zhou, Kim & Zhang 2022): GP-UCB whose observations fade by a factor a step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.acquisition import Model, Width, optimistic
+from driftwise.kernels import Kernel
+from driftwise.policies import options
+from driftwise.posterior import Posterior
+from driftwise.records import Array, Ask, Observation
+from driftwise.spaces import Space
+from driftwise.weighted import WeightedPosterior
+
+CUTOFF = 1e-6  # an observation of less weight than this is dropped: it has noise variance 10⁶ λ
+
+
+@dataclass(frozen=True, eq=False)
+class Aging:
+    """The observations that may still count, and their numbers."""
+
+    posterior: Posterior
+    numbers: Array  # (n,)
+
+
+@dataclass(frozen=True)
+class WgpUcb:
+    """x_t = argmax μ̃ + β_t σ̃, with weights η^{t−1−s} on the samples s < t. O(w³ + w²·n) a step, w = ln 10⁻⁶ / ln η.
+
+    Must be known: η, which is 1 − γ_T^{−¼} (P_T/T)^½ where the horizon is given, with P_T = 1 where the budget is not.
+    The paper's width is width="realised": β_t = B + (R/√λ) √(2γ̄ + 2 ln(1/δ)), γ̄ the samples' double-weighted gain.
+    norm="double" has the narrower σ́ in place of σ̃: with a linear kernel that is d-linucb.
+
+    >>> from driftwise import Candidates
+    >>> policy = WgpUcb.of(Candidates([[0.0], [1.0]]), eta=0.9)
+    >>> policy.window
+    132
+    """
+
+    name: ClassVar[str] = "wgp-ucb"
+
+    model: Model
+    width: Width
+    eta: float
+    norm: str = "single"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eta", options.discount("eta", self.eta))
+        options.one_of("norm", self.norm, ("single", "double"))
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        eta: float | None = None,
+        norm: str = "single",
+        kernel: Kernel | None = None,
+        noise: float = 0.01,
+        width: float | str | Width = 2.0,
+        B: float = 1.0,
+        R: float | None = None,
+        delta: float = 0.1,
+        horizon: int | None = None,
+        budget: float | None = None,
+        standardise: bool = False,
+    ) -> WgpUcb:
+        model = options.model(space, kernel, noise, standardise)
+        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
+        return cls(model, theory.width(width), _eta(theory) if eta is None else eta, norm)
+
+    @property
+    def window(self) -> int | None:
+        """How many of the newest observations can have a weight of CUTOFF or more; None: all."""
+        return None if self.eta == 1 else 1 + math.floor(math.log(CUTOFF) / math.log(self.eta))
+
+    @property
+    def space(self) -> Space:
+        return self.model.space
+
+    @property
+    def memory(self) -> int | None:
+        return self.window
+
+    def start(self) -> Aging:
+        model = self.model
+        return Aging(Posterior(model.kernel, model.noise, model.standardise), np.zeros(0))
+
+    def choose(self, state: Aging, ask: Ask) -> Array:
+        return optimistic(self.model, self.belief(state, ask), self.width, ask)
+
+    def update(self, state: Aging, seen: Observation) -> Aging:
+        # a window of at most all there is: the posterior then depends on its contents alone, and is not factorised here
+        keep = len(state.numbers) + 1 if self.window is None else min(self.window, len(state.numbers) + 1)
+        posterior = state.posterior.observe(seen, keep=keep)
+        return Aging(posterior, np.append(state.numbers, seen.number)[-keep:])
+
+    def belief(self, state: Aging, ask: Ask) -> WeightedPosterior:
+        u = self.eta ** (ask.number - 1 - state.numbers)
+        drop = int(np.count_nonzero(u < CUTOFF))  # the oldest
+        posterior = state.posterior
+        kept = posterior if not drop else _without(posterior, drop)
+        return WeightedPosterior.of(kept, u[drop:], double=self.norm == "double")
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return self.eta ** float(newest - number) >= CUTOFF
+
+
+def _without(posterior: Posterior, drop: int) -> Posterior:
+    """Less the oldest `drop` observations."""
+    X, y, K = posterior.X[drop:], posterior.y[drop:], posterior.K[drop:, drop:]
+    return Posterior(posterior.kernel, posterior.noise, posterior.standardise, X, y, K)
+
+
+def _eta(theory: options.Theory) -> float:
+    """1 − γ_T^{−¼} (P_T/T)^½, where the paper has a weighted gain, which depends on η; γ_T is at least that."""
+    if theory.horizon is None:
+        return 1 - 1 / options.LENGTH
+    P = 1.0 if theory.budget is None else checks.nonnegative("budget", theory.budget)
+    return max(1 - math.sqrt(P / theory.horizon) / theory.gain(theory.horizon) ** 0.25, 0.01)
