@@ -5,10 +5,12 @@ States never change, so the early one is kept and both are stepped on in turns, 
 
 from __future__ import annotations
 
+import multiprocessing
 import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from benchmarks.measure import Result, Stopwatch, duration, resident
 from benchmarks.worlds import Drifting
 from driftwise.policies import AnyPolicy
 from driftwise.records import Ask, Observation
+from driftwise.store.packing import pack
 
 EARLY, LATE = 1000, 100_000
 KERNEL = dw.Matern(2.5, 0.2)
@@ -59,40 +62,48 @@ def fold(name: str, policy: AnyPolicy, *, steps: int) -> Iterator[Result]:
 
 
 def live(folder: Path, space: dict[str, Any], options: dict[str, Any]) -> Iterator[Result]:
-    """A live study in a file: ask and tell, each on the disk before it returns."""
-    studies = [_filled(folder / f"{n}.db", n, space, options) for n in (EARLY, LATE)]
-    world, watches = Drifting.of(KERNEL, dim=2), [Stopwatch(time.perf_counter), Stopwatch(time.perf_counter)]
-
-    def step(study: dw.Study) -> None:
-        suggestion = study.ask()
-        study.tell(suggestion, world.observe(suggestion.number, np.array(suggestion.x)))
-
-    for _ in range(20):
-        step(studies[0])
-    before = resident()
-    for _ in range(20):
-        step(studies[1])
-    grown = resident() - before
-    for _ in range(200):
+    """A live study in a file: ask and tell, each on the disk before it returns; memory in processes of their own."""
+    paths = [folder / f"{n}.db" for n in (EARLY, LATE)]
+    for path, n in zip(paths, (EARLY, LATE), strict=True):
+        _fill(path, n, space, options)
+    alone = {"max_workers": 1, "max_tasks_per_child": 1, "mp_context": multiprocessing.get_context("spawn")}
+    with ProcessPoolExecutor(**alone) as processes:
+        before, after = processes.map(_memory_after_steps, paths)
+    studies = [dw.Study.open("long", path=path) for path in paths]
+    watches = [Stopwatch(time.perf_counter), Stopwatch(time.perf_counter)]
+    for _ in range(100):
         for watch, study in zip(watches, studies, strict=True):
-            watch(step, study)
-    yield from _results("a live study in a file, d = 2", watches, grown)
+            watch(_step, study)
+    yield from _results("a live study in a file, d = 2", watches, after - before)
 
 
-def _filled(path: Path, n: int, space: dict[str, Any], options: dict[str, Any]) -> dw.Study:
-    """A study of n observations: the first 200 as a user stores them, the others written behind them as copies."""
+def _step(study: dw.Study) -> None:
+    suggestion = study.ask()
+    study.tell(suggestion, float(np.sin(suggestion.number)))
+
+
+def _memory_after_steps(path: Path) -> float:
+    study = dw.Study.open("long", path=path)
+    for _ in range(50):
+        _step(study)
+    return resident()
+
+
+def _fill(path: Path, n: int, space: dict[str, Any], options: dict[str, Any]) -> None:
+    """A study of n observations: the first 200 as a user stores them, the others written straight behind them."""
     study, rng = dw.Study("long", space=space, path=path, **options), np.random.default_rng(0)
     for _ in range(200):
         a, b = rng.random(2).tolist()
         study.observe({"a": a, "b": b}, float(rng.standard_normal()))
+    seen = list(study.observations())
     study.close()
-    with sqlite3.connect(path) as database:
-        (rows,) = [database.execute("SELECT study, at, y, x FROM observations").fetchall()]
-        copies = ((*rows[i % 200][:1], i, i, *rows[i % 200][1:]) for i in range(201, n + 1))
-        database.executemany("INSERT INTO observations (study, number, arrival, at, y, x) VALUES (?,?,?,?,?,?)", copies)
+    database = sqlite3.connect(path)
+    with database:
+        copies = ((i, seen[i % 200]) for i in range(201, n + 1))
+        rows = ((1, i, i, s.at, s.y, pack(i, s.at, s.y, s.x)) for i, s in copies)
+        database.executemany("INSERT INTO observations (study, number, arrival, at, y, x) VALUES (?,?,?,?,?,?)", rows)
         database.execute("UPDATE studies SET last = ?, told = ?, unasked = ?", (n, n, n))
     database.close()
-    return dw.Study.open("long", path=path)
 
 
 def _results(name: str, watches: list[Stopwatch], grown: float) -> Iterator[Result]:
