@@ -18,7 +18,8 @@ def run(policy: AnyPolicy, environment: Environment, horizon: int, *, seed: int 
     """The steps t = 1 … horizon. The policy sees its own observations and nothing else.
 
     With `seed`, the environment is the one of that seed (where it has `seeded`), and the policy draws from it as well,
-    from a stream of its own. An environment of your own needs only `value`, `observe` and `best`.
+    from a stream of its own. An environment of your own needs only `value`, `observe` and `best`; where time is real,
+    its `at(t)` says when step t is.
 
     >>> import driftwise as dw
     >>> world = dw.environment("deng-abrupt")
@@ -37,15 +38,17 @@ def run(policy: AnyPolicy, environment: Environment, horizon: int, *, seed: int 
 
 def _steps(policy: AnyPolicy, environment: Environment, horizon: int, seed: int) -> Iterator[Step]:
     state: Any = policy.start()
+    clock = getattr(environment, "at", float)  # where time is real, the environment says when step t is
     for t in range(1, horizon + 1):
-        ask = Ask(number=t, at=float(t), seed=seed)
+        at = float(clock(t))
+        ask = Ask(number=t, at=at, seed=seed)
         began = perf_counter()
         chosen = policy.choose(state, ask)
         seconds = perf_counter() - began
 
         x = np.array(chosen, dtype=float)
         y = checks.real("the environment's reward", environment.observe(t, x))
-        seen = Observation(number=t, at=float(t), x=tuple(x.tolist()), y=y)
+        seen = Observation(number=t, at=at, x=tuple(x.tolist()), y=y)
         began = perf_counter()
         state = policy.update(state, seen)
         seconds += perf_counter() - began

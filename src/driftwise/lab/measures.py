@@ -1,0 +1,202 @@
+"""What is measured of runs, and what may be concluded from several: functions of arrays.
+
+r_t = max f_t − f_t(x_t) is the regret of step t, R(t) = Σ_{s≤t} r_s; `metrics.py` has these and means with intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.lab.metrics import Interval, bootstrap
+from driftwise.records import Array
+
+LEVEL = 0.05  # of significance
+SPAN = 10  # steps over which regret is averaged to see whether it is back
+NEAR = 0.05  # of the optimum: as good as back, however low regret was before
+
+
+# --- of one run ------------------------------------------------------------------------------------------------------
+
+
+def integrated(regret: ArrayLike, at: ArrayLike) -> float:
+    """∫ r dt = Σ_t r_t (at_{t+1} − at_t): a setting is in force until the next one is chosen.
+
+    The last lasts as long as the one before it; a single one for one unit. With at = t this is R(T).
+
+    >>> integrated([1.0, 2.0, 4.0], [0.0, 10.0, 11.0])
+    16.0
+    """
+    regret, at = _same_length("regret", regret, "at", at)
+    gaps = np.diff(at)
+    if (gaps < 0).any():
+        raise InvalidInput("at must not run backwards; sort the steps by their time")
+    held = np.append(gaps, gaps[-1] if len(gaps) else 1.0)
+    return float(regret @ held)
+
+
+def share_within(regret: ArrayLike, best: ArrayLike, percent: float) -> float:
+    """The share of steps with r_t ≤ percent/100 · |max f_t|.
+
+    >>> share_within([0.0, 0.2, 0.04], [1.0, 1.0, -1.0], percent=5)
+    0.6666666666666666
+    """
+    regret, best = _same_length("regret", regret, "best", best)
+    return float(np.mean(regret <= checks.nonnegative("percent", percent) / 100 * np.abs(best)))
+
+
+def recovery(
+    regret: ArrayLike, best: ArrayLike, changes: Sequence[int], *, span: int = SPAN, near: float = NEAR
+) -> tuple[int | None, ...]:
+    """For each change, after which step τ the world is another: how many steps until regret is back.
+
+    The least n ≥ 0 for which the mean of r_{τ+n+1} … r_{τ+n+span} is at most the mean of r over the `span` steps up
+    to τ, or at most `near` times the mean of |max f_t| over those same later steps. None where there is no such n
+    before the next change, or before the end. Fewer steps than `span` before τ are averaged as they are; if the time
+    until the next change is shorter than `span`, there is no answer.
+
+    >>> recovery([0, 0, 0, 5, 5, 0, 0, 0], [1.0] * 8, [3], span=2)
+    (2,)
+    """
+    regret, best = _same_length("regret", regret, "best", np.abs(best))
+    ends = [*changes, len(regret)]
+    if list(changes) != sorted(set(changes)) or (changes and not 1 <= changes[0] <= changes[-1] < len(regret)):
+        raise InvalidInput(f"changes must increase, from 1 to {len(regret) - 1} at most, got {list(changes)}")
+    found: list[int | None] = []
+    for j, change in enumerate(changes):
+        since = max(change - span, changes[j - 1] if j else 0)
+        before = regret[since:change].mean()
+        after, tops = _sliding_mean(regret[change : ends[j + 1]], span), _sliding_mean(best[change : ends[j + 1]], span)
+        back = np.flatnonzero(after <= np.maximum(before, near * tops))
+        found.append(int(back[0]) if len(back) else None)
+    return tuple(found)
+
+
+def _sliding_mean(values: Array, span: int) -> Array:
+    if len(values) < span:
+        return np.empty(0)
+    return np.lib.stride_tricks.sliding_window_view(values, span).mean(axis=1)
+
+
+# --- of several runs -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two policies on the same seeds: by how much the first is higher on average, and whether chance may do that."""
+
+    difference: Interval
+    p: float
+
+
+def signed_rank(first: ArrayLike, second: ArrayLike) -> float:
+    """Wilcoxon's signed-rank test of first − second, seed by seed, two-sided: the p-value.
+
+    Equal pairs count for neither side (Pratt: they keep their ranks); with none but such, p = 1.
+
+    >>> signed_rank([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    1.0
+    """
+    first, second = _same_length("first", first, "second", second)
+    difference = first - second
+    return float(stats.wilcoxon(difference, zero_method="pratt").pvalue) if difference.any() else 1.0
+
+
+def paired(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Comparison:
+    """The mean of first − second, seed by seed, with a bootstrap interval, and the p-value of `signed_rank`."""
+    first, second = _same_length("first", first, "second", second)
+    return Comparison(bootstrap(first - second, level=level), signed_rank(first, second))
+
+
+def holm(p: ArrayLike) -> Array:
+    """Holm's adjusted p-values: p̃_(i) = max_{j≤i} min(1, (m − j + 1) p_(j)). Reject where p̃ ≤ level.
+
+    >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = np.asarray(p, dtype=float)
+    order = np.argsort(given, kind="stable")
+    stepped = np.minimum(given[order] * np.arange(len(given), 0, -1), 1.0)
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.maximum.accumulate(stepped)
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which policy has the least mean, which others are not significantly worse, and the adjusted p-values."""
+
+    winner: int
+    level_with: NDArray[np.bool_]  # (policies,): the winner itself, and those not significantly worse
+    p: Array  # (policies,): against the winner, Holm-adjusted over all the others; 1 for the winner
+
+
+def verdict(values: ArrayLike, *, level: float = LEVEL) -> Verdict:
+    """Of `values`, (seeds, policies), lower is better; columns are compared on the same seeds."""
+    table = np.asarray(values, dtype=float)
+    if table.ndim != 2 or not table.size:
+        raise InvalidInput(f"values must have a row for each seed and a column for each policy, got {table.shape}")
+    winner = int(np.argmin(table.mean(axis=0)))
+    others = [j for j in range(table.shape[1]) if j != winner]
+    p = np.ones(table.shape[1])
+    p[others] = holm([signed_rank(table[:, j], table[:, winner]) for j in others])
+    return Verdict(winner, p > checks.probability("level", level), p)
+
+
+# --- of a suite ------------------------------------------------------------------------------------------------------
+
+
+def ratio_to_best(means: ArrayLike, *, fixed: Sequence[int] | None = None) -> Array:
+    """Mean regret over that of the best policy in hindsight, case by case: (cases, policies).
+
+    "Best" is among the columns in `fixed`, all by default; others may then have ratios below 1. Where the best is 0, a
+    policy that has 0 too has ratio 1, and others ∞. NaN stands for what was not run.
+
+    >>> ratio_to_best([[2.0, 4.0], [3.0, 1.5]]).tolist()
+    [[1.0, 2.0], [2.0, 1.0]]
+    """
+    table = np.atleast_2d(np.asarray(means, dtype=float))
+    among = table if fixed is None else table[:, list(fixed)]
+    best = np.min(np.where(np.isnan(among), np.inf, among), axis=1, keepdims=True)
+    best = np.where(np.isinf(best), np.nan, best)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = table / best
+    return np.where((table == 0) & (best == 0), 1.0, ratio)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """y ≈ e^a x^slope, by least squares in logarithms, with the slope's standard error (infinite for two points)."""
+
+    slope: float
+    error: float
+    points: int
+
+
+def loglog_slope(x: ArrayLike, y: ArrayLike) -> Slope:
+    """The exponent of y in x: of R(T) in T, or of R(T) in P_T. Both must be positive where they are used.
+
+    >>> found = loglog_slope([1, 2, 4, 8], [3, 6, 12, 24])
+    >>> round(found.slope, 6)
+    1.0
+    """
+    x, y = _same_length("x", x, "y", y)
+    kept = (x > 0) & (y > 0)
+    if len(np.unique(x[kept])) < 2:
+        raise InvalidInput("a slope needs two different positive x at least, each with a positive y")
+    fit = stats.linregress(np.log(x[kept]), np.log(y[kept]))
+    n = int(kept.sum())
+    return Slope(float(fit.slope), float(fit.stderr) if n > 2 else float("inf"), n)
+
+
+def _same_length(a: str, first: ArrayLike, b: str, second: ArrayLike) -> tuple[Array, Array]:
+    one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if one.ndim != 1 or one.shape != two.shape or not len(one):
+        raise InvalidInput(f"{a} and {b} must be as long as each other and not empty, got {one.shape} and {two.shape}")
+    return one, two

@@ -1,0 +1,229 @@
+"""Experiments as independent trials: one policy, one case, one seed; whoever performs it gets the same bits."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from driftwise.environments.world import Environment, SeededEnvironment
+from driftwise.lab import measures
+from driftwise.lab.run import run
+from driftwise.policies import AnyPolicy
+from driftwise.records import Array, Ask, Observation, Step
+
+POINTS = 200  # of a regret curve, at most
+PERCENTS = (1, 5, 10)  # how near to the optimum is near
+
+
+class Entrant(Protocol):
+    """A policy to be compared, as `tasks.Contender`."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def options(self) -> tuple[tuple[str, Any], ...]: ...
+    def on(self, world: SeededEnvironment) -> AnyPolicy: ...
+
+
+class Case(Protocol):
+    """A kind of environment that can be had for any seed, as `suites.Case`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def horizon(self) -> int: ...
+    def environment(self, seed: int) -> SeededEnvironment: ...
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run. `key` says all that its result depends on; results are kept and found again by it."""
+
+    contender: Entrant
+    suite: str
+    case: Case
+    horizon: int
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """As "deng/abrupt T=500 sw-gp-ucb:window=50 seed=3"; options in order, however they were written."""
+        options = ",".join(f"{name}={value!r}" for name, value in sorted(self.contender.options))
+        # a shorter run is not a run of a smaller case: a --quick case may have its changes elsewhere
+        of = "" if self.horizon == self.case.horizon else f"/{self.case.horizon}"
+        policy = f"{self.contender.name}:{options}" if options else self.contender.name
+        return f"{self.suite}/{self.case.name} T={self.horizon}{of} {policy} seed={self.seed:04d}"
+
+    @property
+    def cell(self) -> tuple[str, str, str]:
+        """What trials have in common that differ by seed alone."""
+        return self.suite, self.case.name, self.contender.label
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a trial, a function of the trial alone: no clock has a say in it."""
+
+    key: str
+    suite: str
+    case: str
+    policy: str
+    seed: int
+    horizon: int
+    regret: float  # R(T)
+    integrated: float  # ∫ r dt over `at`
+    within: tuple[float, ...]  # shares of the steps within 1, 5 and 10% of the optimum
+    variation: float | None  # P_T, where it is known and finite
+    changes: tuple[int, ...]  # the last steps before abrupt changes
+    recovery: tuple[int | None, ...]  # steps after each until regret was back; None: not before the next one
+    restarts: int | None  # where the policy counts them
+    curve: tuple[float, ...]  # R(t) at `checkpoints(horizon)`, to 7 digits
+
+    @property
+    def id(self) -> str:
+        """The key in 12 characters."""
+        return short(self.key)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a trial cost, in seconds; CPU unless it says otherwise."""
+
+    key: str
+    mean: float  # wall clock, a step of the policy
+    median: float
+    p95: float
+    wall: float  # all of the trial
+    policy: float
+    environment: float
+    rest: float
+
+
+def short(key: str) -> str:
+    """Twelve characters that stand for a key."""
+    return hashlib.sha256(key.encode()).hexdigest()[:12]
+
+
+def checkpoints(horizon: int) -> list[int]:
+    """The steps at which a curve is kept: all where they are few, else ⌈iT/200⌉, i = 1 … 200.
+
+    >>> checkpoints(3), checkpoints(1000)[:2], checkpoints(1000)[-1]
+    ([1, 2, 3], [5, 10], 1000)
+    """
+    points = min(POINTS, horizon)
+    return [-(-i * horizon // points) for i in range(1, points + 1)]
+
+
+def perform(trial: Trial) -> tuple[Result, Timing]:
+    """Runs one trial."""
+    began, cpu = time.perf_counter(), time.process_time()
+    policy_clock, world_clock = Clock(), Clock()
+    world = world_clock(trial.case.environment, trial.seed)
+    policy = Watched(policy_clock(trial.contender.on, world), policy_clock)
+    steps = list(run(cast(AnyPolicy, policy), Timed(world, world_clock), trial.horizon, seed=trial.seed))
+    variation = world_clock(world.variation, trial.horizon)
+    result = summary(trial, steps, world, variation=variation, restarts=getattr(policy.last, "restarts", None))
+    seconds = np.array([step.seconds for step in steps])
+    spent = time.process_time() - cpu
+    return result, Timing(
+        key=trial.key,
+        mean=float(seconds.mean()),
+        median=float(np.median(seconds)),
+        p95=float(np.quantile(seconds, 0.95)),
+        wall=time.perf_counter() - began,
+        policy=policy_clock.seconds,
+        environment=world_clock.seconds,
+        rest=max(spent - policy_clock.seconds - world_clock.seconds, 0.0),
+    )
+
+
+def summary(
+    trial: Trial, steps: list[Step], world: SeededEnvironment, *, variation: float, restarts: int | None
+) -> Result:
+    """The figures of a run."""
+    regret, best = np.array([step.regret for step in steps]), np.array([step.best for step in steps])
+    at = np.array([step.seen.at for step in steps])
+    total, changes = np.cumsum(regret), changes_of(world, trial.horizon)
+    return Result(
+        key=trial.key,
+        suite=trial.suite,
+        case=trial.case.name,
+        policy=trial.contender.label,
+        seed=trial.seed,
+        horizon=trial.horizon,
+        regret=float(total[-1]),
+        integrated=measures.integrated(regret, at),
+        within=tuple(measures.share_within(regret, best, percent) for percent in PERCENTS),
+        variation=float(variation) if np.isfinite(variation) else None,
+        changes=changes,
+        recovery=measures.recovery(regret, best, changes),
+        restarts=None if restarts is None else int(restarts),
+        curve=tuple(float(f"{total[t - 1]:.6e}") for t in checkpoints(trial.horizon)),
+    )
+
+
+def changes_of(world: Any, horizon: int) -> tuple[int, ...]:
+    """The last steps before the abrupt changes that a world knows of itself: its `changes`, or its drift's `times`."""
+    times: Iterable[int] = getattr(world, "changes", getattr(getattr(world, "drift", None), "times", ()))
+    return tuple(int(t) for t in times if 1 <= t < horizon)
+
+
+class Clock:
+    """Adds up the CPU seconds of what is called through it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        began = time.process_time()
+        try:
+            return function(*arguments)
+        finally:
+            self.seconds += time.process_time() - began
+
+
+class Watched:
+    """A policy whose CPU time is taken, and whose last state can be looked at."""
+
+    def __init__(self, policy: AnyPolicy, clock: Clock) -> None:
+        self.policy, self.clock, self.last = policy, clock, None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.policy, name)
+
+    def start(self) -> Any:
+        return self.clock(self.policy.start)
+
+    def choose(self, state: Any, ask: Ask) -> Array:
+        chosen: Array = self.clock(self.policy.choose, state, ask)
+        return chosen
+
+    def update(self, state: Any, seen: Observation) -> Any:
+        self.last = self.clock(self.policy.update, state, seen)
+        return self.last
+
+
+class Timed:
+    """An environment whose CPU time is taken; it has its seed already."""
+
+    def __init__(self, world: Environment, clock: Clock) -> None:
+        self.world, self.clock = world, clock
+        if hasattr(world, "at"):
+            self.at = world.at
+
+    def value(self, t: int, X: Array) -> Array:
+        values: Array = self.clock(self.world.value, t, X)
+        return values
+
+    def observe(self, t: int, x: Array) -> float:
+        return self.clock(self.world.observe, t, x)
+
+    def best(self, t: int) -> float:
+        return self.clock(self.world.best, t)
