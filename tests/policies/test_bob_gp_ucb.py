@@ -108,7 +108,7 @@ def test_missing_rewards_are_no_rewards_of_zero():
     assert made._now(start, 41).exp3 == start.exp3  # nothing was told in four blocks
 
 
-# --- one arm ------------------------------------------------------------------------------------------------------------
+# --- one arm ----------------------------------------------------------------------------------------------------------
 
 
 def test_one_window_and_one_block_is_sw_gp_ucb():

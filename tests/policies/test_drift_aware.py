@@ -97,7 +97,7 @@ def test_drift_is_in_the_rewards_units():
     )
 
 
-# --- coverage -----------------------------------------------------------------------------------------------------------
+# --- coverage ---------------------------------------------------------------------------------------------------------
 
 RUNS, T, DELTA, R = 400, 20, 0.1, 0.1
 
@@ -106,11 +106,10 @@ def world(rng):
     """f_t = cos(a_t) g + sin(a_t) h, g and h orthonormal in the RKHS, (T, n), and its largest move in a step."""
     kernel = RBF(0.2)
     centres = LINE.points[rng.choice(30, size=5, replace=False)]
-    basis = np.linalg.solve(
-        np.linalg.cholesky(kernel(centres, centres)).T, np.linalg.qr(rng.standard_normal((5, 2)))[0]
-    )
+    directions, _ = np.linalg.qr(rng.standard_normal((5, 2)))
+    basis = np.linalg.solve(np.linalg.cholesky(kernel(centres, centres)).T, directions)
     g, h = (kernel(LINE.points, centres) @ basis).T
-    angles = np.concatenate([[0.0], np.cumsum(0.25 * rng.random(T - 1))])
+    angles = np.concatenate([[0.0], np.cumsum(0.5 * rng.random(T - 1))])
     f = np.outer(np.cos(angles), g) + np.outer(np.sin(angles), h)
     return f, float(np.abs(np.diff(f, axis=0)).max())
 
@@ -133,17 +132,17 @@ def misses(made, f, rng):
 
 @pytest.mark.parametrize("forget", TWINS)
 def test_the_band_covers_with_the_probability_it_says(forget):
-    """‖f_t‖ = 1: B = 1. The band with the bias misses in a tenth of the runs at most; without, in far more."""
+    """‖f_t‖ = 1: B = 1. The band with the bias misses in a tenth of the runs at most; without it, in three."""
     rng, counts = np.random.default_rng(7), np.zeros(2)
-    for _ in range(RUNS // 2):
+    for _ in range(RUNS):
         f, drift = world(rng)
         made = policy(
             "drift-aware", LINE, drift=drift, forget=forget, length=8, kernel=RBF(0.2), noise=R**2,
             width="realised", B=1.0, R=R, delta=DELTA, horizon=T,
         )  # fmt: skip
         counts += misses(made, f, rng)
-    assert counts[0] <= DELTA * RUNS / 2
-    assert counts[1] > 0.5 * RUNS / 2
+    assert counts[0] <= DELTA * RUNS
+    assert counts[1] > 3 * DELTA * RUNS
 
 
 def test_length_and_rate_from_the_budget():

@@ -132,7 +132,7 @@ def test_without_fading_it_is_gp_ucb_on_a_box_too():
     np.testing.assert_allclose(played(policy("wgp-ucb", BOX, eta=1.0, **told), 15), still, atol=1e-5)
 
 
-# --- a linear kernel ------------------------------------------------------------------------------------------------
+# --- a linear kernel --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
