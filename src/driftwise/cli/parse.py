@@ -25,9 +25,10 @@ def policy(spec: str) -> Contender:
     name, options = named(spec, what="a policy")
     if name not in REGISTRY:
         raise NotFoundError(f"no policy is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
+    known = options_of(name, inner=options.get("inner"))
     for key in options:
-        if key not in options_of(name):
-            raise InvalidInput(f"{name} has no option {key!r}; it has {', '.join(options_of(name)) or 'none'}")
+        if key not in known:
+            raise InvalidInput(f"{name} has no option {key!r}; it has {', '.join(known) or 'none'}")
     return Contender(spec, name, tuple(options.items()))
 
 

@@ -30,7 +30,7 @@ class Contender:
         Of a world without noise it is told the kernel alone, as its own noise variance must be above 0.
         """
         told = {"kernel": world.kernel} | ({"noise": world.noise.variance} if world.noise.variance > 0 else {})
-        known = options_of(self.name)
+        known = options_of(self.name, inner=dict(self.options).get("inner"))
         return policy(self.name, world.space, **{k: v for k, v in told.items() if k in known} | dict(self.options))
 
 
