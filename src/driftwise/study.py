@@ -257,7 +257,7 @@ def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
         return _policy_as_given(policy, space, options)
     if space is None:
         raise InvalidInput('a study needs a space, as space={"price": Float(5, 20)}')
-    if policy in REGISTRY and "standardise" in options_of(policy):
+    if policy in REGISTRY and "standardise" in options_of(policy, inner=options.get("inner")):
         options = {"standardise": True} | options
     return policy_by_name(policy, space, **options)
 
