@@ -43,9 +43,10 @@ def section(title: str, *parts: Html) -> Html:
     return Html(f'<section id="{anchor}"><h2>{text(title)}</h2>\n' + "\n".join(parts) + "</section>")
 
 
-def figure(picture: str, caption: str) -> Html:
-    """A picture made by `plots.svg`, with what there is to see in it."""
-    return Html(f'<figure><div class="picture">{picture}</div><figcaption>{text(caption)}</figcaption></figure>')
+def figure(picture: str, caption: str, *, after: str = "") -> Html:
+    """A picture made by `plots.svg`, with what there is to see in it, and perhaps links to its files."""
+    words = f"{text(caption)} {after}".rstrip()
+    return Html(f'<figure><div class="picture">{picture}</div><figcaption>{words}</figcaption></figure>')
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = (), caption: str = "") -> Html:
@@ -62,8 +63,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterabl
     return Html(f'<div class="scroll"><table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>')
 
 
-def page(title: str, lead: str, *parts: Html, footer: str = "") -> str:
-    """The whole file."""
+def page(title: str, lead: str, *parts: Html, footer: str = "", css: str = "", script: str = "") -> str:
+    """The whole file; `css` and `script` are what this page has besides."""
     style = resources.files("driftwise.report").joinpath("page.css").read_text(encoding="utf-8")
     style = style.replace("/*light*/", variables(LIGHT)).replace("/*dark*/", variables(DARK))
     body = "\n".join(parts)
@@ -74,7 +75,7 @@ def page(title: str, lead: str, *parts: Html, footer: str = "") -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{html.escape(title)}</title>
-<style>{style}</style>
+<style>{style}{css}</style>
 </head>
 <body>
 <main>
@@ -82,6 +83,7 @@ def page(title: str, lead: str, *parts: Html, footer: str = "") -> str:
 {body}
 <footer>{text(footer)}</footer>
 </main>
+{f"<script>{script}</script>" if script else ""}
 </body>
 </html>
 """

@@ -1,0 +1,93 @@
+"""γ_n, searched greedily, against the orders of growth that the literature gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from driftwise.information import greedy_gain, linear_order, matern_order, matern_order_2009, rbf_order
+from driftwise.kernels import RBF, Kernel, Linear, Matern
+from driftwise.lab.theory.regret import loglog
+from driftwise.lab.theory.settings import Settings
+from driftwise.records import Array
+from driftwise.theory.promises import cube
+
+NOISE = 0.01
+
+Order = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel in d dimensions, and the orders its γ is said to have."""
+
+    name: str
+    kernel: Kernel
+    dim: int
+    orders: tuple[tuple[str, Order], ...]
+
+
+def _rbf(dim: int) -> Case:
+    return Case(f"SE, d = {dim}", RBF(0.2), dim, (("(ln n)^{d+1}", partial(rbf_order, dim=dim)),))
+
+
+def _matern(nu: float, dim: int) -> Case:
+    orders = (
+        ("2021: n^{d/(2ν+d)} (ln n)^{2ν/(2ν+d)}", partial(matern_order, dim=dim, nu=nu)),
+        ("2009: n^{d(d+1)/(2ν+d(d+1))} ln n", partial(matern_order_2009, dim=dim, nu=nu)),
+    )
+    return Case(f"Matérn {nu:g}, d = {dim}", Matern(nu, 0.2), dim, orders)
+
+
+def _linear(dim: int) -> Case:
+    return Case(f"linear, d = {dim}", Linear(), dim, (("d ln n", partial(linear_order, dim=dim)),))
+
+
+CASES = (_rbf(1), _rbf(2), _matern(1.5, 1), _matern(2.5, 1), _matern(1.5, 2), _matern(2.5, 2), _linear(2), _linear(8))
+
+
+@dataclass(frozen=True)
+class GainJob:
+    """One curve."""
+
+    settings: Settings
+    case: int  # of CASES
+
+    def perform(self) -> list[Growth]:
+        return [growth(CASES[self.case], points=self.settings.gain_points, samples=self.settings.gain_samples)]
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """γ at some n from below (`upper` certifies it), and each order at the same n, scaled to meet it at the last."""
+
+    case: str
+    points: int
+    n: Array  # (k,)
+    lower: Array  # (k,)
+    upper: Array  # (k,)
+    orders: tuple[tuple[str, Array], ...]  # each (k,)
+    slope: float  # of ln γ on ln n over the last decade
+    order_slopes: tuple[float, ...]  # of each order, over the same
+
+
+def jobs(settings: Settings) -> list[GainJob]:
+    return [GainJob(settings, i) for i in range(len(CASES))]
+
+
+def growth(case: Case, *, points: int, samples: int) -> Growth:
+    """γ_1 … γ_samples on `points` points spread over the cube."""
+    curve = greedy_gain(case.kernel, cube(case.dim, points), NOISE, samples)
+    n = np.unique(np.geomspace(4, samples, 40).round().astype(int))
+    lower, upper = curve.lower[n - 1], curve.upper[n - 1]
+    orders = [(name, np.array([order(int(i)) for i in n])) for name, order in case.orders]
+    late = n >= samples / 10
+    return Growth(
+        *(case.name, points, n, lower, upper),
+        orders=tuple((name, values * (lower[-1] / values[-1])) for name, values in orders),
+        slope=loglog(n[late], lower[late]),
+        order_slopes=tuple(loglog(n[late], values[late]) for _, values in orders),
+    )

@@ -1,0 +1,141 @@
+"""A document as parts, which become HTML, Markdown or lines in a terminal; and the files beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from driftwise.plots.files import paper_png, paper_svg
+from driftwise.plots.style import CSS, LIGHT, Theme, svg
+from driftwise.report.page import Html, bullets, figure, prose, section, table, text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as they are read. The first column is text."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    best: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Data:
+    """The figures behind a picture or a table, unrounded: a CSV."""
+
+    name: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def csv(self) -> str:
+        """With NaN and ∞ as empty cells."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(self.header)
+        writer.writerows([[_cell(value) for value in row] for row in self.rows])
+        return buffer.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return repr(float(value)) if abs(value) < float("inf") else ""
+    return value
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that is drawn when a theme is known, and the data behind it."""
+
+    name: str
+    draw: Callable[[Theme], Figure]
+    caption: str
+    data: Data
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section."""
+
+    title: str
+    words: Sequence[str] = ()
+    points: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
+    tables: Sequence[Table] = ()
+    data: Sequence[Data] = ()
+
+
+def files(parts: Sequence[Part]) -> dict[str, bytes]:
+    """The CSVs and pictures of a document, by name."""
+    made: dict[str, bytes] = {}
+    for part in parts:
+        for data in part.data:
+            made[f"{data.name}.csv"] = data.csv().encode()
+        for picture in part.pictures:
+            made[f"{picture.data.name}.csv"] = picture.data.csv().encode()
+            made |= picture_files(picture)
+    return made
+
+
+def picture_files(picture: Picture) -> dict[str, bytes]:
+    """As PNG and SVG on white paper."""
+    drawn = picture.draw(LIGHT)
+    return {f"{picture.name}.png": paper_png(drawn), f"{picture.name}.svg": paper_svg(drawn)}
+
+
+def links(folder: str, names: Sequence[str]) -> Html:
+    """Where the files of a figure are, beside the page."""
+    made = " · ".join(f'<a href="{folder}/{name}">{name.rpartition(".")[2].upper()}</a>' for name in names)
+    return Html(f'<span class="files">{made}</span>')
+
+
+def as_html(part: Part, *, folder: str) -> Html:
+    """A section of a page whose files are in `folder`."""
+    made: list[Html] = [prose(*part.words)] if part.words else []
+    if part.points:
+        made.append(bullets(*part.points))
+    for picture in part.pictures:
+        drawn = svg(picture.draw(CSS), label=picture.name)
+        beside = links(folder, [f"{picture.data.name}.csv", f"{picture.name}.png", f"{picture.name}.svg"])
+        made.append(figure(drawn, picture.caption, after=beside))
+    made += [folded(t) for t in part.tables]
+    made += [Html(f"<p>{links(folder, [f'{data.name}.csv'])}</p>") for data in part.data]
+    return section(part.title, *made)
+
+
+def folded(made: Table, *, most: int = 15) -> Html:
+    """A table; a long one opens when it is asked for."""
+    if len(made.rows) <= most:
+        return table(made.header, made.rows, best=made.best, caption=made.caption)
+    title = text(made.caption or "The figures")
+    drawn = table(made.header, made.rows, best=made.best)
+    return Html(f"<details><summary>{title} ({len(made.rows)} rows)</summary>{drawn}</details>")
+
+
+def as_markdown(parts: Sequence[Part], *, title: str, lead: Sequence[str], images: str | None) -> str:
+    """A Markdown file; pictures are linked to as PNG in `images`, or left out."""
+    lines = [f"# {title}", "", *(line for words in lead for line in (words, ""))]
+    for part in parts:
+        lines += [f"## {part.title}", ""]
+        lines += [line for words in part.words for line in (words, "")]
+        lines += [*(f"- {point}" for point in part.points), ""] if part.points else []
+        if images is not None:
+            for picture in part.pictures:
+                lines += [f"![{picture.caption}]({images}/{picture.name}.png)", ""]
+        for made in part.tables:
+            lines += [f"{made.caption}", ""] if made.caption else []
+            lines += _markdown_table(made)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _markdown_table(made: Table) -> list[str]:
+    def row(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [row(made.header), "|" + "---|" * len(made.header), *(row(cells) for cells in made.rows), ""]

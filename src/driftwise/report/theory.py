@@ -1,0 +1,329 @@
+"""What `driftwise lab theory` measured, as a document."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftwise.lab.theory import Measured, verdicts
+from driftwise.lab.theory.coverage import BANDS, LENGTHS
+from driftwise.lab.theory.regret import Cell, Exponent, Setting
+from driftwise.plots.dots import Dot, DotPanel, dots
+from driftwise.plots.growth import Curve, GrowthPanel, growth
+from driftwise.plots.style import LIGHT, Theme
+from driftwise.report.page import page
+from driftwise.report.parts import Data, Part, Picture, Table, as_html, as_markdown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLE = "The theory, measured"
+LEAD = (
+    "What the theorems promise, beside what happens: how often the confidence bands are left, how far the regret is "
+    "below its bounds, with which powers of T and P_T it grows, and how fast γ does."
+)
+
+
+def parts(measured: Measured) -> list[Part]:
+    """The whole document."""
+    return [_coverage(measured), _bounds(measured), _exponents(measured), _linear(measured), _growth(measured)]
+
+
+def html(made: Sequence[Part], *, folder: str, footer: str) -> str:
+    """As a page whose files are in `folder`."""
+    return page(TITLE, LEAD, *(as_html(part, folder=folder) for part in made), footer=footer)
+
+
+def markdown(made: Sequence[Part], *, command: str, images: str | None) -> str:
+    """As a Markdown file."""
+    lead = (LEAD, f"Made by `{command}`. Symbols are those of notation.md; the bounds are those of theory.md.")
+    return as_markdown(made, title=TITLE, lead=lead, images=images)
+
+
+# --- coverage --------------------------------------------------------------------------------------------------------
+
+
+def _coverage(measured: Measured) -> Part:
+    s = measured.settings
+    cells: dict[tuple[str, str], list[str]] = {}
+    for row in measured.coverage:
+        told = f"{row.failures} · {row.tightest:.2f} · {row.informative:.0%}"
+        cells.setdefault((row.world, row.policy), []).append(told)
+    rows = [(*place, *made) for place, made in cells.items()]
+    caption = f"Of {s.runs:,} runs, how many leave the band · the largest error · where it says something"
+    fields = ("world", "policy", "band", "runs", "failures", "most", "tightest", "informative")
+    return Part(
+        "Do the bands hold?",
+        words=(
+            f"‖f_t‖ = 1, {s.candidates} candidates on [0, 1], k = RBF(0.2), noise of standard deviation {s.R:g}, "
+            f"λ = 0.01, T = {s.coverage_horizon}, H = w = {s.coverage_length}, δ = {s.delta:g}. A run fails if a band "
+            "is left at any step, at any candidate. **lemma**: βσ + ξ Σ‖f_{s+1} − f_s‖, Lemmas 1 and 2; "
+            "**drift-aware**: "
+            "βσ + V‖α‖₁; **relaxed**: (β + V√(n/λ))σ; **no drift term**: βσ. Largest error: |f − μ| over the band, 1 "
+            "being "
+            "its edge. Says something: the share of steps and candidates where the band excludes a part of |f| ≤ B.",
+        ),
+        points=verdicts.of_coverage(measured.coverage, s.delta),
+        tables=[Table(caption, ("world", "policy", *BANDS), rows)],
+        data=[Data("theory-coverage", fields, [tuple(getattr(row, f) for f in fields) for row in measured.coverage])],
+    )
+
+
+# --- bounds ----------------------------------------------------------------------------------------------------------
+
+
+def _bounds(measured: Measured) -> Part:
+    s = measured.settings
+    cells = measured.cells
+    fields = (
+        *("lambda", "width", "policy", "T", "P_T", "length", "regret", "realised", "realised_sharp", "bound_drift"),
+        *("bound_estimation", "bound", "sharp_bound", "trivial", "within_realised", "runs"),
+    )
+    rows = [
+        (
+            *(c.setting.noise, c.setting.width, c.policy, c.horizon, c.budget, c.length, c.regret, c.realised),
+            *(c.realised_sharp, c.bound.drift, c.bound.estimation, c.bound.total, c.sharp.total, c.bound.trivial),
+            *(c.covered if not math.isnan(c.realised) else "", c.runs),
+        )
+        for c in cells
+    ]
+    budget = _middle([c.budget for c in cells])
+    return Part(
+        "Regret and its bounds",
+        words=(
+            "f_t = cos(θ_t) g + sin(θ_t) h turns at a constant rate, g and h orthonormal, so that B = 1 and P_T are "
+            "exact. "
+            f"H and w are Remark (2)'s, for the true P_T; means over {s.seeds} seeds. **Realised**: "
+            "drift + 2Σβ_tσ_{t−1}(x_t) of the run itself. An asterisk marks what is vacuous: at least 2BT.",
+        ),
+        points=verdicts.of_bounds(cells),
+        pictures=[
+            Picture(
+                "theory-bounds",
+                lambda theme: bounds_figure(cells, budget, theme),
+                f"Mean regret at P_T = {budget:g} (lines with dots), and what is known of it: afterwards, "
+                f"beforehand, and "
+                "without any theorem (2BT).",
+                Data("theory-regret", fields, rows),
+            )
+        ],
+        tables=[_bounds_table(cells, setting) for setting in dict.fromkeys(c.setting for c in cells)],
+    )
+
+
+def bounds_figure(cells: Sequence[Cell], budget: float, theme: Theme = LIGHT) -> Figure:
+    """R(T) and its bounds over T, a panel for each λ with the lemma's width and policy."""
+    panels = []
+    for setting in dict.fromkeys(c.setting for c in cells if c.setting.width == "lemma"):
+        for name in LENGTHS:
+            mine = [c for c in cells if (c.setting, c.policy, c.budget) == (setting, name, budget)]
+            if mine:
+                curves = [
+                    Curve("2BT", np.array([c.bound.trivial for c in mine]), 5),
+                    Curve("a priori", np.array([c.bound.total for c in mine]), 0),
+                    Curve("a priori, sharper drift", np.array([c.sharp.total for c in mine]), 4),
+                    Curve("realised", np.array([c.realised for c in mine]), 3),
+                    Curve("realised, sharper drift", np.array([c.realised_sharp for c in mine]), 1),
+                    Curve("regret", np.array([c.regret for c in mine]), 2, measured=True),
+                ]
+                x = np.array([float(c.horizon) for c in mine])
+                panels.append(GrowthPanel(f"{name}, λ = {setting.noise:g}", x, curves))
+    return growth(panels, x="T", y="regret", columns=4, share_y=True, theme=theme, panel_size=(1.9, 2.9))
+
+
+def _bounds_table(cells: Sequence[Cell], setting: Setting) -> Table:
+    told = setting.width == "lemma"
+    header = (
+        "policy",
+        "T",
+        "P_T",
+        "H or w",
+        "regret",
+        *(("realised", "… sharper", "a priori", "… sharper") if told else ()),
+    )
+    rows = [
+        (
+            *(c.policy, f"{c.horizon:,}", f"{c.budget:g}", str(c.length), f"{c.regret:.1f}"),
+            *(
+                (_marked(v, c.bound.trivial) for v in (c.realised, c.realised_sharp, c.bound.total, c.sharp.total))
+                if told
+                else ()
+            ),
+        )
+        for c in cells
+        if c.setting == setting
+    ]
+    note = "" if told else "; the theorems do not speak of this width"
+    return Table(f"{setting.label}{note}", header, rows)
+
+
+def _marked(value: float, trivial: float) -> str:
+    return f"{value:,.0f}" + ("*" if value >= trivial else "")
+
+
+# --- exponents -------------------------------------------------------------------------------------------------------
+
+
+def _exponents(measured: Measured) -> Part:
+    found = measured.exponents
+    header = ("setting", "policy", "of", "at", "measured", "95% interval", "theorem", "the bound's own", "")
+    rows = [
+        (
+            *(e.setting.label, e.policy, e.of, _at(e), f"{e.slope:.2f}", f"{e.low:.2f} – {e.high:.2f}"),
+            *(f"{e.theorem:g}", f"{e.bound:.2f}", "far" if e.far else ""),
+        )
+        for e in found
+    ]
+    fields = (
+        "lambda",
+        "width",
+        "policy",
+        "of",
+        "at",
+        "slope",
+        "low",
+        "high",
+        "theorem",
+        "bound",
+        "capped_bound",
+        "far",
+    )
+    data = [
+        (
+            *(e.setting.noise, e.setting.width, e.policy, e.of, e.at, e.slope, e.low, e.high, e.theorem, e.bound),
+            *(e.capped, e.far),
+        )
+        for e in found
+    ]
+    return Part(
+        "Exponents",
+        words=(
+            "The slope of ln R against ln T at fixed P_T, and against ln P_T at fixed T, by least squares on the "
+            "grid above; "
+            "intervals by drawing seeds with replacement. The theorems say Õ(γ^{7/8} P_T^{1/4} T^{3/4}). **The "
+            "bound's own** "
+            "is the slope of the a-priori bound on the same grid, with its constants, logarithms and rounding of H. "
+            "A bound "
+            "limits growth from above: an exponent below it is no contradiction, and one above it over a finite "
+            "range is none "
+            "either, where the bound's own is above it too.",
+        ),
+        points=verdicts.of_exponents(found),
+        pictures=[
+            Picture(
+                "theory-exponents",
+                lambda theme: exponents_figure(found, theme),
+                "Measured exponents with 95% intervals, beside those of the theorems (dashed).",
+                Data("theory-exponents", fields, data),
+            )
+        ],
+        tables=[Table("", header, rows)],
+    )
+
+
+def exponents_figure(found: Sequence[Exponent], theme: Theme = LIGHT) -> Figure:
+    """A panel for T and one for P_T, a row for each setting and place, a dot for each policy."""
+    panels = []
+    for of, reference, label in (("T", 0.75, "3/4"), ("P_T", 0.25, "1/4")):
+        rows: dict[str, list[Dot]] = {}
+        for e in found:
+            if e.of == of:
+                dot = Dot(e.slope, e.low, e.high, colour=list(LENGTHS).index(e.policy) + 1)
+                rows.setdefault(f"{e.setting.label}, {_at(e)}", []).append(dot)
+        if rows:
+            panels.append(DotPanel(f"Exponent of {of}", list(rows.items()), reference, label))
+    legend = [(name, i + 1) for i, name in enumerate(LENGTHS)]
+    longest = max(len(panel.rows) for panel in panels)
+    return dots(panels, legend=legend, theme=theme, size=(8.4, 0.9 + 0.27 * longest))
+
+
+def _at(e: Exponent) -> str:
+    return f"P_T = {e.at:g}" if e.of == "T" else f"T = {e.at:g}"
+
+
+# --- the linear case, and γ ------------------------------------------------------------------------------------------
+
+
+def _linear(measured: Measured) -> Part:
+    s = measured.settings
+    fields = (
+        *("policy", "twin", "same", "steps", "of", "slope", "low", "high", "theorem"),
+        *("regret", "realised", "bound", "sharp", "trivial"),
+    )
+    header = ("policy", "same choices as", "in", "exponent of", "measured", "95% interval", "theorem")
+    rows = [
+        (
+            *(r.policy, r.twin, f"{r.same:,} of {r.steps:,}", r.of, f"{r.slope:.2f}", f"{r.low:.2f} – {r.high:.2f}"),
+            f"{r.theorem:g}",
+        )
+        for r in measured.linear
+    ]
+    return Part(
+        "The linear special case",
+        words=(
+            f"k(x, y) = xᵀy on {s.linear_points} points with 0.9 ≤ ‖x‖ ≤ 1, f_t(x) = θ_tᵀx, ‖θ_t‖ = 1, λ = 1, widths "
+            f"of the "
+            "lemmas. γ = O(d ln T), so the theorems say Õ(d^{7/8} P_T^{1/4} T^{3/4}). The linear bandits get the "
+            "same length "
+            "and the same width.",
+        ),
+        points=verdicts.of_linear(measured.linear),
+        tables=[Table("", header, rows)],
+        data=[Data("theory-linear", fields, [tuple(getattr(r, f) for f in fields) for r in measured.linear])],
+    )
+
+
+def _growth(measured: Measured) -> Part:
+    curves = measured.growth
+    rows = [
+        (g.case, int(n), float(g.lower[i]), float(g.upper[i]), name, float(order[i]))
+        for g in curves
+        for name, order in g.orders
+        for i, n in enumerate(g.n)
+    ]
+    table = [
+        (g.case, f"{g.lower[-1]:.1f} – {g.upper[-1]:.1f}", f"{g.slope:.2f}", name, f"{slope:.2f}")
+        for g in curves
+        for (name, _), slope in zip(g.orders, g.order_slopes, strict=True)
+    ]
+    n = int(curves[0].n[-1])
+    return Part(
+        "γ and its orders",
+        words=(
+            f"γ_n searched greedily on {curves[0].points:,} points of [0, 1]^d, lengthscale 0.2, λ = 0.01: at least "
+            f"the line, "
+            "at most the top of the band, e/(e − 1) times it. The orders have no constants; each is scaled to meet γ "
+            "at the "
+            f"last n = {n:,}. Slopes are over the last decade of n.",
+        ),
+        points=verdicts.of_growth(curves),
+        pictures=[
+            Picture(
+                "theory-gain",
+                lambda theme: gain_figure(measured, theme),
+                "γ_n (band: certified) and the orders of the literature, scaled to meet it at the end.",
+                Data("theory-gain", ("case", "n", "lower", "upper", "order", "order_scaled"), rows),
+            )
+        ],
+        tables=[Table("", ("kernel", f"γ at n = {n:,}", "exponent", "order", "its exponent"), table)],
+    )
+
+
+def gain_figure(measured: Measured, theme: Theme = LIGHT) -> Figure:
+    """A panel for each kernel."""
+    panels = []
+    for g in measured.growth:
+        curves = [Curve("greedy γ", g.lower, 2, measured=True, upper=g.upper)]
+        for name, order in g.orders:
+            label, colour = ("order of 2009", 0) if name.startswith("2009") else ("order (newest)", 1)
+            curves.append(Curve(label, order, colour))
+        panels.append(GrowthPanel(g.case, g.n.astype(float), curves))
+    return growth(panels, x="n", y="γ", columns=4, theme=theme, panel_size=(2.0, 2.0))
+
+
+def _middle(values: Sequence[float]) -> float:
+    ordered = sorted(set(values))
+    return ordered[(len(ordered) - 1) // 2]
