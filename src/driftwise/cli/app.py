@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from driftwise.cli import compare, demo, lists, study, theory
+from driftwise.cli import compare, demo, lists, study, suites, theory
 from driftwise.cli.failure import Friendly
 
 app = typer.Typer(
@@ -51,3 +51,4 @@ app.command("theory")(theory.theory)
 app.add_typer(study.app, name="study")
 app.command("policies")(lists.policies)
 app.command("environments")(lists.environments)
+app.command("suites")(suites.suites)

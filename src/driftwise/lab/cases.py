@@ -1,0 +1,71 @@
+"""What a suite is: worlds with a name, a size and a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from driftwise import checks
+from driftwise.environments.world import SeededEnvironment
+from driftwise.errors import NotFoundError
+
+LEAST_STEPS, LEAST_SEEDS = 20, 2  # of a quick case
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of world. `make(seed=…, horizon=…)` is a module's function, or a partial of one, so that cases travel.
+
+    The world is laid out for the horizon: its changes are at parts of it, and a quick case has them too.
+
+    >>> from driftwise.environments.worlds import deng_abrupt
+    >>> case = Case("abrupt", deng_abrupt, horizon=500, seeds=100)
+    >>> case.quick().environment(seed=3).drift
+    Abrupt(times=(10, 20))
+    """
+
+    name: str
+    make: Callable[..., SeededEnvironment]
+    horizon: int
+    seeds: int
+    definition: str = ""
+    tags: tuple[str, ...] = ()
+
+    def environment(self, seed: int = 0) -> SeededEnvironment:
+        """The world of this seed."""
+        return self.make(seed=checks.count("seed", seed, least=0), horizon=self.horizon)
+
+    def quick(self) -> Case:
+        """A tenth of it: of the steps (20 at least) and of the seeds (2 at least)."""
+        horizon, seeds = max(self.horizon // 10, LEAST_STEPS), max(self.seeds // 10, LEAST_SEEDS)
+        return replace(self, horizon=min(horizon, self.horizon), seeds=min(seeds, self.seeds))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases that belong together. `choices` is what the source leaves open, and what we took."""
+
+    name: str
+    citation: str
+    definition: str
+    choices: str
+    cases: tuple[Case, ...]
+
+    def case(self, name: str) -> Case:
+        """A case by name."""
+        for case in self.cases:
+            if case.name == name:
+                return case
+        raise NotFoundError(f"{self.name} has no case {name!r:.80}; it has {', '.join(c.name for c in self.cases)}")
+
+    def tagged(self, *tags: str) -> Suite:
+        """Only the cases that have all these tags."""
+        cases = tuple(case for case in self.cases if set(tags) <= set(case.tags))
+        if not cases:
+            known = sorted({tag for case in self.cases for tag in case.tags})
+            raise NotFoundError(f"no case of {self.name} is tagged {' and '.join(tags)}; tags are {', '.join(known)}")
+        return replace(self, cases=cases)
+
+    def quick(self) -> Suite:
+        """Every case at a tenth of its size."""
+        return replace(self, cases=tuple(case.quick() for case in self.cases))
