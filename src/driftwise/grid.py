@@ -37,6 +37,7 @@ REFRESH = 512  # everything is computed afresh when the observation's number pas
 # the noise, as a part of the largest prior variance:
 WELL_CONDITIONED = 5e-3  # from here on, updating the inverse keeps all the digits we promise
 SINGULAR = 1e-7  # below this nothing is updated: every step computes everything afresh
+SPARE = 64  # observations that fit behind a window before its buffers are copied
 LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is kept (50 MB)
 
 
@@ -120,7 +121,7 @@ class GridPosterior:
         engine = Inverse if grid.relative_noise >= WELL_CONDITIONED else Factor
         return cls(
             grid=grid,
-            contents=Rows.of(where, Y, K, room=REFRESH),
+            contents=Rows.of(where, Y, K, room=SPARE),
             window=engine.of(own, grid.noise),
             mean=solve_lower(L, Y).T @ V,
             var=grid.prior - np.einsum("wn,wn->n", V, V),
@@ -248,7 +249,7 @@ class GridPosterior:
     @property
     def jitter(self) -> float:
         """What had to be added to the diagonal, relative to its largest entry: 0 nearly always."""
-        return self.general.jitter
+        return self.window.jitter
 
     def _target(self, y: float) -> Array:
         return np.array([y, 1.0]) if self.grid.standardise else np.array([y])

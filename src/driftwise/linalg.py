@@ -125,6 +125,8 @@ class Window(Protocol):
     so that the next A⁻¹ is this one, bordered by zeros, plus ZᵀDZ (of which a slide drops the first row and column).
     """
 
+    @property
+    def jitter(self) -> float: ...
     def append(self, k: Array, kxx: float) -> tuple[Window, Array, Array]: ...
     def slide(self, k: Array, kxx: float) -> tuple[Window, Array, Array]: ...
     def solve(self, B: Array) -> Array:
@@ -138,6 +140,7 @@ class Inverse:
 
     P: Array
     noise: float
+    jitter: float = 0.0  # a well-conditioned window takes none
 
     @classmethod
     def of(cls, K: Array, noise: float) -> Inverse:
@@ -173,11 +176,12 @@ class Factor:
     K: Array
     L: Array
     noise: float
+    jitter: float = 0.0  # what the factor took
 
     @classmethod
     def of(cls, K: Array, noise: float) -> Factor:
-        L, _ = cholesky(K, noise)
-        return cls(K, L, noise)
+        L, jitter = cholesky(K, noise)
+        return cls(K, L, noise, jitter)
 
     def solve(self, B: Array) -> Array:
         solved: Array = lapack.dpotrs(self.L, B, lower=1)[0] if len(B) else B

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +35,7 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     belief = study.belief()
     space = study.space
     memory = study.policy.memory
-    recent = deque(study.observations(), maxlen=min(len(belief) if memory is not None else 200, 200) or 1)
+    recent = study.latest(min(len(belief) if memory is not None else 200, 200) or 1)
     seen = [(space.from_unit(o.x), o.y) for o in recent]
     location, scale = belief.units
     made = []

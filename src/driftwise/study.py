@@ -220,6 +220,11 @@ class Study:
         """The log, in the order of its numbers; rewards as they were told, points as `space.from_unit` takes them."""
         return self._log.observations()
 
+    def latest(self, count: int) -> list[Observation]:
+        """The last `count` observations, in the order of their numbers, without reading those before them."""
+        with self._log.view() as view:
+            return view.tail(checks.count("count", count))
+
     def pending(self) -> list[Suggestion]:
         """The suggestions that the next ask takes as pending: awaited, and not older than `patience` suggestions."""
         with self._log.view() as view:
