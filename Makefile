@@ -1,12 +1,13 @@
 # Every target sets up its own .venv from a bare clone.
 PYTHON ?= python3
 BIN    := .venv/bin
+PEERS  := .venv-peers
 # One BLAS thread: results are the same bit for bit, and small matrices are faster.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: demo test check lint types bench clean
+.PHONY: demo test check lint types bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/driftwise demo
@@ -26,8 +27,13 @@ types: .venv/ready
 bench: .venv/ready .venv-bench/ready
 	$(BIN)/python -m benchmarks
 
+# The peers beside ours: make bench-peers SUITE=drift-zoo CASES='box2d/*' SEEDS=5 ARGS='--peers optuna-tpe'
+bench-peers: .venv/ready $(PEERS)/ready
+	$(BIN)/python -m benchmarks.peers $(if $(SUITE),--suite '$(SUITE)') $(if $(SEEDS),--seeds '$(SEEDS)') \
+		$(if $(CASES),--cases $(foreach case,$(CASES),'$(case)')) $(ARGS)
+
 clean:
-	rm -rf .venv .venv-bench .pytest_cache .mypy_cache .ruff_cache build dist report
+	rm -rf .venv .venv-bench .venv-peers .pytest_cache .mypy_cache .ruff_cache build dist report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -39,4 +45,12 @@ clean:
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check botorch==0.18.1
+	@touch $@
+
+# One environment for all the peers of benchmarks/peers: their requirements agree. torch first here, too.
+$(PEERS)/ready: benchmarks/peers/constraints.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -c $< torch
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -c $< \
+		botorch gpytorch optuna wdbo-algo bayesian-optimization -e .
 	@touch $@
