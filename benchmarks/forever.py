@@ -18,9 +18,9 @@ import numpy as np
 
 import driftwise as dw
 from benchmarks.measure import Result, Stopwatch, duration, resident
-from benchmarks.worlds import Drifting
 from driftwise.policies import AnyPolicy
-from driftwise.records import Ask, Observation
+from driftwise.records import Array, Ask, Observation
+from driftwise.rng import generator
 from driftwise.store.packing import pack
 
 EARLY, LATE = 1000, 100_000
@@ -39,26 +39,28 @@ def run() -> Iterator[Result]:
 
 
 def fold(name: str, policy: AnyPolicy, *, steps: int) -> Iterator[Result]:
-    """A policy in a simulation; between the two ends the log is of random points."""
-    world, rng = Drifting.of(KERNEL, dim=2), np.random.default_rng(0)
+    """A policy in a simulation; up to the two ends the log is of random points."""
 
-    def tell(state: Any, t: int, x: Any) -> Any:
-        return policy.update(state, Observation(t, float(t), tuple(x.tolist()), world.observe(t, x)))
+    def tell(state: Any, t: int, x: Array) -> Any:
+        return policy.update(state, Observation(t, float(t), tuple(x.tolist()), float(np.sin(0.1 * t))))
 
     def step(state: Any, t: int) -> Any:
         return tell(state, t, policy.choose(state, Ask(t, float(t))))
 
-    state = policy.start()
-    for t in range(1, LATE + 1):
-        state = tell(state, t, policy.space.sample(rng, 1)[0])
-        if t == EARLY:
-            early, before = step(state, t + 1), resident()
-    after = resident()
+    def after(n: int, state: Any, first: int = 1) -> Any:
+        for t in range(first, n + 1):
+            state = tell(state, t, policy.space.sample(generator(0, t), 1)[0])
+        return state
+
+    early, state = after(EARLY, policy.start()), after(EARLY, policy.start())
+    before = resident()
+    state = after(LATE, state, EARLY + 1)
+    grown = resident() - before
     states, watches = [early, state], [Stopwatch(), Stopwatch()]
     for t in range(1, steps + 1):
-        for i, first in enumerate((EARLY + 1, LATE)):
-            states[i] = watches[i](step, states[i], first + t)
-    yield from _results(name, watches, after - before)
+        for i, last in enumerate((EARLY, LATE)):
+            states[i] = watches[i](step, states[i], last + t)
+    yield from _results(name, watches, grown)
 
 
 def live(folder: Path, space: dict[str, Any], options: dict[str, Any]) -> Iterator[Result]:
