@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from driftwise.cli import compare, demo, lists, study, suites, theory
+from driftwise.cli import compare, demo, lab, lists, study, suites, theory
 from driftwise.cli.failure import Friendly
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ app.command("demo")(demo.demo)
 app.command("compare")(compare.compare)
 app.command("theory")(theory.theory)
 app.add_typer(study.app, name="study")
+app.add_typer(lab.app, name="lab")
 app.command("policies")(lists.policies)
 app.command("environments")(lists.environments)
 app.command("suites")(suites.suites)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import traceback
 from collections import deque
@@ -18,7 +19,6 @@ from driftwise.lab.trials import Result, Timing, Trial, perform
 BATCH = 0.25  # seconds of work that are sent at once; a longer trial goes alone
 MOST = 64  # trials in a batch
 PATIENCE = 3  # times that workers may die in a row with nothing done
-CPU = 1.0  # a trial's share of a machine: one core, one BLAS thread
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,23 @@ def do(batch: tuple[Trial, ...]) -> Reply:
     return Reply(answers, cpu_since_last())
 
 
+def do_for(parent: int, batch: tuple[Trial, ...]) -> Reply:
+    """`do`, in a process that ends when its parent does, however that ends."""
+    _follow(parent)
+    return do(batch)
+
+
+@cache
+def _follow(parent: int) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
+
+
 def _answer(trial: Trial) -> Answer:
     try:
         return perform(trial)
@@ -156,7 +173,7 @@ class Joblib:
             with parallel_config(backend="loky", inner_max_num_threads=1):
                 # batches are ours: joblib's own grow to seconds, which a kill would lose
                 parallel = Parallel(n_jobs=self.jobs, batch_size=1, return_as="generator_unordered")
-                replies = parallel(delayed(do)(batch) for batch in work.batches())
+                replies = parallel(delayed(do_for)(os.getpid(), batch) for batch in work.batches())
             try:
                 for reply in replies:
                     deaths = 0
@@ -177,7 +194,7 @@ def _one_by_one(work: Work) -> Iterator[Reply]:
         trial = work.waiting.popleft()
         work.out[trial.key] = trial
         try:
-            reply = get_reusable_executor(max_workers=1).submit(do, (trial,)).result()
+            reply = get_reusable_executor(max_workers=1).submit(do_for, os.getpid(), (trial,)).result()
         except TerminatedWorkerError:
             reply = Reply((Failure(trial.key, "the process that ran it was killed, every time"),), 0.0)
         work.finish(reply)

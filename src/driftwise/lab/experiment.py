@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
+from driftwise import checks
 from driftwise.environments.recorded import Recorded, recorded
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
 from driftwise.lab.engine import Engine, Failure, Reply, Work, cpu_since_last
@@ -83,13 +85,14 @@ def plan(
 ) -> list[Trial]:
     """Every contender on every case and seed, case by case and seed by seed, so that what is done can be compared.
 
-    Without `seeds` or `horizon` each case has its own; `pattern` is a glob of case names.
+    Without `seeds` or `horizon` each case has its own; a world is laid out for its horizon, so that its changes are at
+    parts of it whatever it is. `pattern` is a glob of case names.
     """
+    sized = {} if horizon is None else {"horizon": checks.count("horizon", horizon)}
     trials = [
-        Trial(contender, suite.name, case, horizon or case.horizon, seed)
+        Trial(contender, suite.name, case, case.horizon, seed)
         for suite in suites
-        for case in suite.cases
-        if fnmatchcase(case.name, pattern)
+        for case in (replace(case, **sized) for case in suite.cases if fnmatchcase(case.name, pattern))
         for seed in range(case.seeds if seeds is None else seeds)
         for contender in contenders
     ]
@@ -146,7 +149,9 @@ def conduct(
     """Runs what is missing in the folder. `tell` is called with the key of each trial that ended, well or not."""
     missing = [trial for trial in trials if trial.key not in folder.done]
     began, cpu, useful, failed = time.perf_counter(), 0.0, 0.0, 0
-    with closing(_replies(engine, missing)) as replies:
+    with warnings.catch_warnings(), closing(_replies(engine, missing)) as replies:
+        # joblib's word on Ctrl-C; what is cancelled is done by the next run
+        warnings.filterwarnings("ignore", message=".*still being processed by the workers")
         for reply in replies:
             cpu += reply.cpu
             for answer in reply.answers:

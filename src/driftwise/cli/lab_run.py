@@ -1,0 +1,157 @@
+"""driftwise lab run: experiments that can be stopped and gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftwise.cli import failure, parse, show
+from driftwise.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from driftwise.lab.experiment import Account
+    from driftwise.lab.results import Folder
+    from driftwise.lab.trials import Trial
+
+
+def run(
+    policy: Annotated[
+        list[str],
+        typer.Option(help="NAME or NAME:KEY=VALUE,KEY=VALUE; give it once for each policy. See: driftwise policies"),
+    ],
+    suite: Annotated[
+        list[str] | None, typer.Option(help="A suite; give it once for each. See: driftwise suites")
+    ] = None,
+    rewards: Annotated[
+        Path | None, typer.Option(help="A recording of yours: a CSV with a row a time and a column a candidate.")
+    ] = None,
+    points: Annotated[
+        Path | None, typer.Option(help="The candidates' coordinates: a CSV with a row a candidate. Needs --rewards.")
+    ] = None,
+    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Worlds and noises of each case, counted from 0; the case's own if not given."),
+    ] = None,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, help="Lay every case out for this many steps; its own number if not given.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the published size.")] = False,
+    out: Annotated[Path, typer.Option(help="The folder that the results go into.")] = Path("results"),
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="joblib (this machine), serial (this process) or ray (a cluster).")
+    ] = "joblib",
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster: auto, or ray://HOST:10001. Without it, a Ray of our own.")
+    ] = None,
+) -> None:
+    """Run policies on suites, on all cores, and keep every result.
+
+    Results are written as they come. Stop it whenever you like: the same command goes on where it stopped, and does
+    only what is missing. Policies meet the same worlds and the same noise, and are told the world's own kernel and
+    noise variance unless their options say otherwise.
+
+    [bold]Examples[/bold]
+
+      driftwise lab run --suite deng --policy gp-ucb --policy sw-gp-ucb:window=50 --seeds 20
+
+      driftwise lab run --suite drift-zoo --policy sw-gp-ucb --quick --out /tmp/zoo
+
+      driftwise lab run --rewards r.csv --points p.csv --policy gp-ucb --policy tv-gp-ucb
+
+      driftwise lab table results
+    """
+    from driftwise.lab import experiment
+    from driftwise.lab.engine import engine as engine_named
+    from driftwise.lab.results import Folder
+
+    trials = experiment.plan(
+        _suites(suite or [], rewards, points, quick),
+        [parse.policy(spec) for spec in policy],
+        seeds=seeds,
+        horizon=horizon,
+        pattern=case,
+    )
+    performer = engine_named(engine, jobs=jobs, address=address)
+    experiment.check(trials)
+    asked = {"suites": suite or [], "policies": policy, "case": case, "seeds": seeds, "horizon": horizon}
+    asked |= {"quick": quick} | ({} if rewards is None else {"rewards": rewards.name})
+    with Folder(out) as folder:
+        _note(folder, asked)
+        account = _conduct(trials, folder, performer)
+    _report(account, out)
+    if account.failed:
+        raise typer.Exit(1)
+
+
+def _suites(names: list[str], rewards: Path | None, points: Path | None, quick: bool) -> list[Any]:
+    from driftwise.lab.experiment import RECORDING, Gathered, recording
+    from driftwise.lab.suites import suite
+
+    found: list[Any] = [suite(name).quick() if quick else suite(name) for name in names]
+    if rewards is not None:
+        found.append(Gathered(RECORDING, (recording(rewards, points),)))
+    elif points is not None:
+        raise InvalidInput(
+            "--points gives the coordinates of a recording's candidates; give the recording as --rewards"
+        )
+    if not found:
+        raise InvalidInput("there is nothing to run on; give --suite NAME (see: driftwise suites) or --rewards FILE")
+    return found
+
+
+def _note(folder: Folder, asked: dict[str, Any]) -> None:
+    """Writes into the manifest what is asked for now, below what was asked for before."""
+    from driftwise.lab.experiment import versions
+
+    before, now = folder.manifest(), versions()
+    if before and before["versions"] != now:
+        failure.tell(
+            f"results in {folder.path} were made with {_said(before['versions'])}; now it is {_said(now)}",
+            "they may differ in the last digits; give another --out to keep them apart",
+        )
+    runs = before.get("runs", [])
+    folder.describe({"format": 1, "versions": now, "runs": [*runs, *([asked] if asked not in runs else [])]})
+
+
+def _said(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in versions.items())
+
+
+def _conduct(trials: list[Trial], folder: Folder, performer: Any) -> Account:
+    """Under a bar, which counts what was there already as done."""
+    from driftwise.lab.experiment import conduct
+
+    there = sum(trial.key in folder.done for trial in trials)
+    with show.progress() as progress:
+        bar = progress.add_task("", total=len(trials), completed=there)
+
+        def tell(key: str) -> None:
+            progress.update(bar, advance=1, description=key.partition(" ")[0])
+
+        try:
+            return conduct(trials, folder, performer, tell=tell)
+        except KeyboardInterrupt:
+            left = sum(trial.key not in folder.done for trial in trials)
+            failure.tell(f"{left} of {len(trials)} runs are missing; the same command does them")
+            raise
+
+
+def _report(account: Account, out: Path) -> None:
+    console = show.out()
+    rate = account.done / account.seconds if account.seconds > 0 else 0.0
+    there = f", {account.there} were there already" if account.there else ""
+    console.print(f"{account.done} runs in {account.seconds:.1f} s ({rate:.1f} a second){there}")
+    if account.done:
+        console.print(f"{account.share:.0%} of {account.cpu:.1f} s of CPU were spent inside policies and environments")
+    if account.failed:
+        failure.tell(
+            f"{account.failed} of {account.asked} runs failed; {out / 'failures.jsonl'} says why",
+            "the same command tries them again",
+        )
+    console.print(
+        f"the results are in [bold]{show.plain(str(out))}[/bold]; see: driftwise lab table {show.plain(str(out))}"
+    )

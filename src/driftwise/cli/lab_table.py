@@ -1,0 +1,123 @@
+"""driftwise lab table: what the results say, in the terminal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from driftwise.cli import failure, show
+from driftwise.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from driftwise.lab.tables import CaseTable, Line, Standing
+
+HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "a step")
+FEW = 6  # seeds: with 5, Wilcoxon's p is 1/16 at least
+STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
+
+
+def table(
+    folder: Annotated[Path, typer.Argument(help="A folder of results, made by: driftwise lab run")] = Path("results"),
+    suite: Annotated[str, typer.Option(help="Only the suites whose name is like this.")] = "*",
+    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
+    brief: Annotated[bool, typer.Option("--brief", help="Only the standings over each suite.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+) -> None:
+    """Print the tables of a results folder: a table a case, and the standings over each suite.
+
+    ★ has the least mean regret; ○ is not significantly worse (Wilcoxon on common seeds, Holm's correction, 5%).
+    "≤ 5%" is the share of steps within 5% of the optimum, "back" the median number of steps after an abrupt change
+    until regret is what it was, "slope" that of ln R(t) against ln t, "a step" the time the policy takes. A ratio is
+    mean regret over the best policy's on the same case. docs/lab.md has the definitions.
+    """
+    from driftwise.lab.results import failures, read
+    from driftwise.lab.tables import case_tables, standings
+
+    shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and fnmatchcase(t.place[1], case)]
+    if not shown:
+        raise NotFoundError(f"no case in {folder} is called {case!r} in a suite called {suite!r}")
+    suites = {name: list(group) for name, group in groupby(shown, key=lambda t: t.place[0])}
+    if as_json:
+        cases = [] if brief else [_record(t) for t in shown]
+        show.as_json({"cases": cases, "suites": {n: [asdict(s) for s in standings(g)] for n, g in suites.items()}})
+        return
+    console = show.out()
+    for name, group in suites.items():
+        for t in [] if brief else group:
+            console.print(_case(t))
+        console.print(_standings(name, standings(group)))
+    if min(t.seeds for t in shown) < FEW:
+        console.print(f"[dim]fewer than {FEW} seeds cannot show a difference: all are marked ○ there[/dim]")
+    failed = len(failures(folder))
+    if failed:
+        failure.tell(f"{failed} run{'s' if failed > 1 else ''} failed; {folder / 'failures.jsonl'} says why")
+
+
+def _case(t: CaseTable) -> Any:
+    suite, case, horizon = t.place
+    known = f", P_T = {t.variation:.3g}" if math.isfinite(t.variation) else ""
+    title = f"{suite}/{case}, T = {horizon}, {t.seeds} seed{'s' if t.seeds > 1 else ''}{known}"
+    winners = [i for i, line in enumerate(t.lines) if line.winner]
+    return show.table(title, HEADER, [_row(line, t.seeds) for line in t.lines], best=winners)
+
+
+def _row(line: Line, seeds: int) -> tuple[str, ...]:
+    mark = "★" if line.winner else "○" if line.level_with else ""
+    back = "" if line.recovery is None else "never" if math.isinf(line.recovery) else f"{line.recovery:.0f}"
+    return (
+        f"{mark or ' '} {line.policy}",
+        f"{line.regret.mean:.4g}",
+        f"{line.regret.low:.4g} – {line.regret.high:.4g}" if seeds > 1 else "one seed: none",
+        f"{line.within[1]:.0%}",
+        back,
+        "" if math.isnan(line.exponent) else f"{line.exponent:.2f}",
+        duration(line.seconds),
+    )
+
+
+def _standings(name: str, found: list[Standing]) -> Any:
+    rows = [(s.policy, f"{s.mean:.3g}", f"{s.worst:.3g}", s.worst_case, str(s.wins), str(s.cases)) for s in found]
+    return show.table(f"{name}: regret over the best policy's", STANDINGS, rows, best=[0])
+
+
+def duration(seconds: float) -> str:
+    """As a person would say it.
+
+    >>> duration(0.0000712), duration(0.0021), duration(3.2), duration(float("nan"))
+    ('71 µs', '2.1 ms', '3.2 s', '')
+    """
+    if math.isnan(seconds):
+        return ""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _record(t: CaseTable) -> dict[str, Any]:
+    suite, case, horizon = t.place
+    lines = [_finite(asdict(line)) for line in t.lines]
+    return _finite({"suite": suite, "case": case, "horizon": horizon, "seeds": t.seeds, "variation": t.variation}) | {
+        "policies": lines
+    }
+
+
+def _finite(record: dict[str, Any]) -> dict[str, Any]:
+    """JSON has neither NaN nor ∞: null stands for both."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return _finite(value)
+        if isinstance(value, np.ndarray | np.generic):
+            return plain(value.tolist())
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        return value
+
+    return {name: plain(value) for name, value in record.items()}
