@@ -63,7 +63,7 @@ class DriftAwareUcb:
     V_s bounds |f_t − f_s| in sup-norm: `drift` times the age t − s of the observation, or `total` for all of them. The
     mean is αᵀy, so drift moves it by Σ α_s(f_s − f_t)(x_s) at most, and the band holds where β σ does without drift
     (docs/theory.md). Must be known: the drift, in the rewards' own units; budget/horizon where these are given, and
-    then the length is γ_T^⅓ (T/P)^⅔. O(w² + w·n) a step, about two and a half times sw-gp-ucb's.
+    then the length is γ_T^⅓ (T/P)^⅔. O(w² + w·n) a step, some 2.2 times sw-gp-ucb's.
 
     >>> from driftwise import Candidates
     >>> policy = DriftAwareUcb.of(Candidates([[0.0], [1.0]]), drift=0.1, noise=1.0)
