@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from driftwise.environments import Abrupt, Chain, Expansion, Gaussian, Rotating, Slow, Still, Whitened, World
+from driftwise.environments import (
+    Abrupt,
+    Chain,
+    Expansion,
+    Gaussian,
+    Rotating,
+    Slow,
+    Still,
+    Storm,
+    Trend,
+    Waves,
+    Whitened,
+    World,
+)
 from driftwise.environments.worlds import grid
 from driftwise.errors import InvalidInput
 from driftwise.kernels import RBF, Matern
@@ -18,6 +31,8 @@ DRIFTS = [
     Chain(0.03),
     Chain(0.0),
     Chain(1.0),
+    Storm(70, 0.05),
+    Trend(31.0, 100),
 ]
 
 
@@ -62,6 +77,34 @@ def test_slow_paths_pass_through_their_knots_and_stay_within_the_norm():
     assert w.bound(100) <= 1.5 + 1e-12
 
 
+def test_a_storm_is_quiet_and_then_a_chain():
+    w = world(Storm(66, 0.19), Whitened(RBF(0.2), LINE))
+    steps = np.array([w._tape.coefficients(t) for t in range(1, 131)])
+    assert (steps[:66] == steps[0]).all()
+    fresh = (steps[66:] - 0.9 * steps[65:-1]) / np.sqrt(0.19)
+    assert fresh[0] == pytest.approx(w._tape._draw(67))
+    assert fresh[-1] == pytest.approx(w._tape._draw(130))
+
+
+def test_a_trend_is_a_turn_and_a_straight_line():
+    w = world(Trend(20.0, 41), Whitened(RBF(0.2), LINE))
+    g = [w._tape._draw(j) for j in range(4)]
+    at = lambda t: w._tape.coefficients(t) * np.sqrt(2)  # noqa: E731
+    assert at(1) == pytest.approx(g[0] + g[2])
+    assert at(6) == pytest.approx(g[1] + 7 / 8 * g[2] + 1 / 8 * g[3])  # a quarter of a turn
+    assert at(21) == pytest.approx(g[0] + (g[2] + g[3]) / 2)
+    assert at(41) == pytest.approx(g[0] + g[3])
+    assert at(61) == pytest.approx(at(41))  # the trend has arrived, the turn goes on
+
+
+def test_waves_are_the_published_formula():
+    B, T = 2.0, 1000
+    for t in (1, 37, 1000):
+        a = 5 * B * np.pi * t / T
+        expected = [0.5 + 0.3 * np.sin(a), 0.5 + 0.3 * np.sin(np.pi + a)]
+        assert Waves(B, T).at(t, lambda j: np.zeros(2), None) == pytest.approx(expected)
+
+
 def test_a_chain_is_stationary_with_the_kernel_as_covariance_and_forgets_at_its_rate():
     points, epsilon, T = grid(4, 1), 0.3, 20_000
     w = World(points, Whitened(RBF(0.4), points), Chain(epsilon), Gaussian(0.0), seed=11)
@@ -92,6 +135,10 @@ def test_a_chain_follows_its_recursion_with_independent_draws():
         (lambda: Rotating(0.0), "> 0"),
         (lambda: Chain(1.5), "from 0 to 1"),
         (lambda: Chain(float("nan")), "finite"),
+        (lambda: Storm(0, 0.1), "calm must be ≥ 1"),
+        (lambda: Storm(5, 2.0), "from 0 to 1"),
+        (lambda: Trend(5.0, 1), "over must be ≥ 2"),
+        (lambda: Waves(-1.0, 10), "≥ 0"),
     ],
 )
 def test_bad_descriptions_are_refused(make, message):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from driftwise.environments import Gaussian, Rademacher, Uniform
+from driftwise.environments import Changing, Gaussian, Rademacher, Uniform
 from driftwise.errors import InvalidInput
 
 # each with its moment generating function, E exp(sη)
@@ -44,3 +44,16 @@ def test_no_noise_is_allowed_and_a_negative_one_is_not():
     for make in (Gaussian, Uniform, Rademacher):
         with pytest.raises(InvalidInput, match="≥ 0"):
             make(-0.1)
+
+
+def test_changing_noise_is_loud_at_its_times_and_has_the_mean_variance():
+    noise = Changing((0.05, 0.5, 0.1), (2000, 4000))
+    draws = np.array([noise.draw(seed=1, t=t) for t in range(1, 6001)])
+    for piece, std in zip(np.split(draws, 3), noise.stds, strict=True):
+        assert piece.std() == pytest.approx(std, rel=4 / math.sqrt(2 * 2000))
+    assert noise.variance == pytest.approx((0.05**2 + 0.5**2 + 0.1**2) / 3)
+    assert noise.R == 0.5
+    assert draws[4] == pytest.approx(0.05 * Gaussian(1.0).draw(1, 5))  # the same noise, smaller or larger
+    for stds, times in (((0.1,), (5,)), ((0.1, 0.2, 0.3), (5, 5)), ((0.1, 0.2, 0.3), (6, 5))):
+        with pytest.raises(InvalidInput, match="one more than the times"):
+            Changing(stds, times)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from driftwise.records import Array
 
@@ -105,9 +106,9 @@ SHEKEL_C = np.array(
 
 def shekel(X: Array) -> tuple[Array, Array]:
     """−Σ_j 1/(‖x − C_j‖² + β_j), ten wells in four dimensions."""
-    away = X[:, None, :] - SHEKEL_C  # (n, 10, 4)
-    depth = 1 / ((away**2).sum(axis=2) + SHEKEL_BETA)
-    return depth.sum(axis=1), -2 * (depth[:, :, None] ** 2 * away).sum(axis=1)
+    depth = 1 / (cdist(X, SHEKEL_C, "sqeuclidean") + SHEKEL_BETA)  # (n, 10)
+    weight = depth**2
+    return depth.sum(axis=1), -2 * (weight.sum(axis=1)[:, None] * X - weight @ SHEKEL_C)
 
 
 HARTMANN_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
@@ -145,9 +146,13 @@ def hartmann6(X: Array) -> tuple[Array, Array]:
 
 
 def _hartmann(X: Array, A: Array, P: Array) -> tuple[Array, Array]:
-    away = X[:, None, :] - P  # (n, 4, d)
-    depth = HARTMANN_ALPHA * np.exp(-(A * away**2).sum(axis=2))
-    return depth.sum(axis=1), -2 * (depth[:, :, None] * A * away).sum(axis=1)
+    value, slope = np.zeros(len(X)), np.zeros_like(X)
+    for height, scale, centre in zip(HARTMANN_ALPHA, A, P, strict=True):
+        away = X - centre
+        depth = height * np.exp(-(away**2) @ scale)
+        value += depth
+        slope -= 2 * depth[:, None] * scale * away
+    return value, slope
 
 
 def _rows(table: Array) -> tuple[tuple[float, ...], ...]:
