@@ -34,6 +34,13 @@ SPACES: dict[str, Any] = {
 OPTIONS: dict[str, dict[str, Any]] = {
     "sw-gp-ucb": {"window": 8},
     "r-gp-ucb": {"interval": 9},
+    "sw-linucb": {"window": 8},
+    "restart-linucb": {"interval": 9},
+    "drift-aware": {"length": 8, "drift": 0.02},
+    "wgp-ucb": {"eta": 0.5},
+    "bob-gp-ucb": {"horizon": 60, "block": 6},
+    "tgp-ucb": {"window": 8, "moment": 0.1},
+    "ldp": {"window": 8},
 }
 
 
