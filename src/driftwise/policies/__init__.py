@@ -7,6 +7,7 @@ from typing import Any
 
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
+from driftwise.policies.auto import Auto
 from driftwise.policies.base import AnyPolicy, Policy, replay
 from driftwise.policies.bob_gp_ucb import BobGpUcb
 from driftwise.policies.d_linucb import DLinUcb
@@ -34,7 +35,7 @@ from driftwise.policies.window import Window
 REGISTRY: dict[str, Any] = {
     cls.name: cls
     for cls in (
-        *(GpUcb, IgpUcb, Restart, Window, Random),
+        *(GpUcb, IgpUcb, Restart, Window, Random, Auto),
         *(TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb),
         *(WgpUcb, DriftAwareUcb, EtGpUcb, BobGpUcb),
         *(SwLinUcb, DLinUcb, RestartLinUcb),

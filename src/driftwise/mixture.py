@@ -1,0 +1,228 @@
+"""What a bank of experts believes together: a mixture of Gaussian processes.
+
+With weights w_e, forgetting ρ_e = k_T(now, t_s) and k_e = ρ_e∘k(x):
+
+    μ_e = k_eᵀA_e⁻¹y,   σ_e² = k(x,x) − k_eᵀA_e⁻¹k_e,   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
+
+What is maximised is the weighted average of the experts' optimism, Σ w_e (μ_e + β σ_e).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from driftwise.bank import Bank, Fit, fit
+from driftwise.records import Array, Observation, Point
+from driftwise.seen import Seen
+
+BLOCK = 60_000  # entries of k(X) computed at a time
+SCANNING = 0.8  # of the weight has a say in a scan; all of it has where a climb goes on from there
+
+
+@dataclass(frozen=True, eq=False)
+class Voice:
+    """One expert about one time: what μ_e and σ_e are made of."""
+
+    kernel: int
+    first: int
+    weight: float
+    fade: Array  # ρ_e: (n − first,)
+    alpha: Array  # A⁻¹y: (n − first,)
+    precision: Array  # A⁻¹: (n − first, n − first)
+
+    def moments(self, k: Array, prior: Array) -> tuple[Array, Array, Array]:
+        """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,)."""
+        ke = k[:, self.first :] * self.fade
+        kP = ke @ self.precision
+        variance = prior - np.einsum("mn,mn->m", kP, ke)
+        return ke @ self.alpha, np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), kP  # rounding can leave −1e−17
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """The belief of `fits`, with the weights `shares`, about time `now`. A `Belief`."""
+
+    bank: Bank
+    seen: Seen
+    fits: tuple[Fit, ...]
+    shares: Array  # (E,)
+    now: float
+    pending: tuple[Point, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.seen)
+
+    def observe(self, seen: Observation, *, keep: int | None = None) -> Mixture:
+        """After `seen`, the weights as they were."""
+        window = self.seen.observe(seen, keep=len(self) + 1 if keep is None else keep)
+        fits = tuple(self.bank.fits([f.expert for f in self.fits], window))
+        return replace(self, seen=window, fits=fits, now=seen.at)
+
+    def imagine(self, points: Sequence[Point]) -> Mixture:
+        """As if the pending `points` had been answered now, at each expert's mean: σ_e shrinks, μ_e stays."""
+        return replace(self, pending=(*self.pending, *map(tuple, points)))
+
+    def long_ago(self) -> Mixture:
+        """What is believed now of the time when the oldest observation was made, by those who were there then."""
+        there = [i for i, f in enumerate(self.fits) if f.first == 0]
+        if not len(self) or not there:
+            return self
+        shares = self.shares[there] / self.shares[there].sum()
+        return replace(self, fits=tuple(self.fits[i] for i in there), shares=shares, now=float(self.seen.at[0]))
+
+    # --- what it says -------------------------------------------------------------------------------------------
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """μ and σ for the rows of X."""
+        mean, square = np.zeros(len(X)), np.zeros(len(X))
+        for rows in self._blocks(X):
+            for voice, (m, s, _) in self._heard(X[rows], self.voices):
+                mean[rows] += voice.weight * m
+                square[rows] += voice.weight * (s * s + m * m)
+        return mean, np.sqrt(np.maximum(square - mean * mean, 0.0))
+
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
+        mean, std = self.predict(X)
+        slopes = _Slopes(self, X)
+        for voice, (m, _, kP) in self._heard(X, self.voices):
+            slopes.add(voice, 0, voice.alpha)
+            slopes.add(voice, 1, m[:, None] * voice.alpha - kP)  # ½∂(σ_e² + μ_e²)
+            slopes.prior += voice.weight * slopes.own(voice.kernel)
+        dmean, dhalf = slopes.total()
+        return mean, std, dmean, (dhalf + slopes.prior - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
+
+    def optimism(self, X: Array, beta: float, *, least: float = 1.0) -> Array:
+        """Σ w_e (μ_e + β σ_e), of the heaviest experts that have the share `least` of the weight: (m,)."""
+        voices = self.voices[: int(np.searchsorted(np.cumsum([v.weight for v in self.voices]), least - 1e-9)) + 1]
+        total = np.zeros(len(X))
+        for rows in self._blocks(X):
+            for voice, (m, s, _) in self._heard(X[rows], voices):
+                total[rows] += voice.weight * (m + beta * s)
+        return total
+
+    def optimism_gradient(self, X: Array, beta: float) -> tuple[Array, Array]:
+        """Σ w_e (μ_e + β σ_e) and its gradient: (m,), (m, d)."""
+        total, slopes = np.zeros(len(X)), _Slopes(self, X)
+        for voice, (m, s, kP) in self._heard(X, self.voices):
+            steep = beta / np.maximum(s, 1e-12)[:, None]
+            total += voice.weight * (m + beta * s)
+            slopes.add(voice, 0, voice.alpha - steep * kP)
+            slopes.prior += voice.weight * steep * slopes.own(voice.kernel)
+        return total, slopes.total()[0] + slopes.prior
+
+    def weights(self, X: Array) -> Array:
+        """α(x) with μ(x) = α(x)ᵀy: (m, n)."""
+        total = np.zeros((len(X), len(self)))
+        for voice, (_, _, kP) in self._heard(X, replace(self, pending=()).voices):
+            total[:, voice.first :] += voice.weight * kP
+        return total
+
+    @property
+    def observed(self) -> Array:
+        return self.seen.X
+
+    @property
+    def information_gain(self) -> float:
+        """½ ln det(I + K/λ), of the experts by their weights."""
+        gains = [np.log(np.diagonal(f.L)).sum() - 0.5 * len(f.L) * np.log(f.expert.noise) for f in self.fits]
+        return max(float(self.shares @ gains), 0.0)
+
+    @property
+    def noise(self) -> float:
+        return float(self.shares @ [f.expert.noise for f in self.fits])
+
+    @property
+    def units(self) -> tuple[float, float]:
+        return self.seen.units
+
+    @property
+    def jitter(self) -> float:
+        return max(f.jitter for f in self.fits)
+
+    # --- machinery ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _X(self) -> Array:
+        """The points observed, and those imagined: (n + p, d)."""
+        return np.vstack([self.seen.X, *(np.array(x)[None] for x in self.pending)])
+
+    @cached_property
+    def voices(self) -> tuple[Voice, ...]:
+        """Heaviest first."""
+        p, now = len(self.pending), self.seen.since_last(np.array([self.now]))
+        made = []
+        for i in np.argsort(-self.shares, kind="stable"):
+            f = self.fits[i]
+            fade = f.expert.time(now, self.seen.clock[f.first :])[0]
+            precision = self._imagined(f, now[0]) if p else f.precision
+            padded = np.concatenate([fade, np.ones(p)]), np.concatenate([f.alpha, np.zeros(p)])
+            made.append(Voice(f.expert.kernel, f.first, float(self.shares[i]), *padded, precision))
+        return tuple(made)
+
+    def _imagined(self, f: Fit, now: float) -> Array:
+        """A⁻¹ with the pending points among the observations."""
+        X = self._X[f.first :]
+        clock = np.concatenate([self.seen.clock[f.first :], np.full(len(self.pending), now)])
+        K, T = self.bank.kernels[f.expert.kernel](X, X), f.expert.time(clock, clock)
+        return fit(f.expert, 0, K * T, np.zeros(len(X))).precision
+
+    def _heard(self, X: Array, voices: Sequence[Voice]) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
+        """Every voice and what it says at the rows of X; the kernels of space are computed once."""
+        known = self._X[: voices[0].first + len(voices[0].fade)]
+        kernels = {place: self.bank.kernels[place] for place in {v.kernel for v in voices}}
+        k = {place: kernel(X, known) for place, kernel in kernels.items()}
+        prior = {place: kernel.diagonal(X) for place, kernel in kernels.items()}
+        for voice in voices:
+            yield voice, voice.moments(k[voice.kernel], prior[voice.kernel])
+
+    def _blocks(self, X: Array) -> Iterator[slice]:
+        rows = max(BLOCK // max(len(self._X), 1), 1)
+        return (slice(i, i + rows) for i in range(0, len(X), rows))
+
+
+class _Slopes:
+    """Sums of c(x)ᵀ∂k(x)/∂x over experts, gathered so that each kernel's gradient is multiplied once."""
+
+    def __init__(self, mixture: Mixture, X: Array) -> None:
+        n = len(mixture._X)
+        self.shape, self.coefficients = (len(X), 2, n), {}
+        self.G, self.prior = {}, np.zeros_like(X)
+        rows = np.arange(len(X))
+        for place in {v.kernel for v in mixture.voices}:
+            G = mixture.bank.kernels[place].gradient(X, np.vstack([mixture._X, X]))  # (m, n + m, d)
+            self.G[place] = (G[:, :n], G[rows, n + rows])
+            self.coefficients[place] = np.zeros(self.shape)
+
+    def add(self, voice: Voice, which: int, c: Array) -> None:
+        self.coefficients[voice.kernel][:, which, voice.first :] += voice.weight * (c * voice.fade)
+
+    def own(self, place: int) -> Array:
+        """½∂k(x, x)/∂x: (m, d)."""
+        return self.G[place][1]
+
+    def total(self) -> tuple[Array, Array]:
+        slopes = sum(self.coefficients[place] @ self.G[place][0] for place in self.G)
+        return slopes[:, 0], slopes[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Optimism:
+    """Σ w_e (μ_e + β σ_e), to be maximised. In a scan of a box the lightest experts are not asked."""
+
+    belief: Mixture
+    beta: float
+    least: float = 1.0
+
+    def __call__(self, X: Array) -> Array:
+        return self.belief.optimism(X, self.beta, least=self.least)
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        return self.belief.optimism_gradient(X, self.beta)
+
+    def anchors(self) -> Array:
+        return self.belief.observed

@@ -1,0 +1,172 @@
+"""auto: told a space and rewards, nothing else; a bank of experts that are weighted by how well they predicted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.bank import GAP, HAZARD, Bank, Expert, Fit, Survey, shared
+from driftwise.diagnosis import Diagnosis, diagnose
+from driftwise.errors import InvalidInput
+from driftwise.kernels import Kernel, Matern
+from driftwise.mixture import SCANNING, Mixture, Optimism
+from driftwise.near import nearby
+from driftwise.records import Array, Ask, Observation
+from driftwise.seen import Seen
+from driftwise.spaces import Space, as_space
+from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
+
+BLOCK = 16  # numbers between two surveys of the whole bank
+FEW = 24  # observations up to which every one brings a survey
+LENGTHSCALES = (0.12, 0.25, 0.5, 1.0)  # in up to two dimensions; beyond they grow with √d, as distances do
+EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift for each typical gap between observations
+SCALES = (20.0, 60.0, 200.0)  # of smooth drift, in typical gaps
+NOISES = (0.003, 0.03, 0.3)  # variances, of standardised rewards
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The last observations, and the last survey of the whole bank."""
+
+    seen: Seen
+    survey: Survey
+
+    @cached_property
+    def panel(self) -> tuple[tuple[Fit, ...], Array]:
+        """The experts in use, on what is seen now, and their weights.
+
+        After a survey these follow the forecasts of what came since; every GAP numbers a restart of the heaviest of
+        them is born.
+        """
+        bank, seen, (live, w) = self.survey.bank, self.seen, self.survey.live
+        if not len(seen):
+            return tuple(bank.fits(live, seen)), w
+        surveyed = int(self.survey.seen.numbers[-1])
+        born = _young(live[0], surveyed, int(seen.numbers[-1])) if bank.restarts else ()
+        fits = tuple(bank.fits(live + born, seen))
+        new = seen.place(surveyed + 1)
+        if new == len(seen):
+            return fits, w
+        forecasts = np.full((len(fits), len(seen)), -np.inf)
+        for row, each in zip(forecasts, fits, strict=True):
+            row[each.first :] = each.forecasts
+        births = np.array([-1] * len(live) + [f.first - new for f in fits[len(live) :]])
+        start = np.concatenate([w, np.zeros(len(born))])
+        return fits, shared(forecasts[:, new:], start, start, births, hazard=HAZARD * GAP)
+
+
+def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
+    """Restarts of `best` at the multiples of GAP after the survey."""
+    first = (surveyed // GAP + 1) * GAP
+    return tuple(Expert(best.kernel, best.time, best.noise, since) for since in range(first, number, GAP))
+
+
+@dataclass(frozen=True)
+class Auto:
+    """x_t = argmax Σ w_e (μ_e + β σ_e) over experts e: lengthscales × drifts × noises, and restarts (docs/auto.md).
+
+    It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
+    function of the last `window` observations; the whole bank is surveyed when the observation's number passes a
+    multiple of BLOCK, and in between the best few experts are followed. O(w³) a step, for ever. With `known_kernel`
+    (of rewards with standard deviation 1) only drift and noise are learned. `max_step` limits how far, in the unit
+    cube, a suggestion may be from the last observation.
+
+    >>> from driftwise import Candidates
+    >>> policy = Auto.of(Candidates([[0.0], [1.0]]))
+    >>> state = policy.update(policy.start(), Observation(1, 1.0, (0.0,), 1.0))
+    >>> policy.choose(state, Ask(number=2, at=2.0)).tolist()
+    [1.0]
+    """
+
+    name: ClassVar[str] = "auto"
+
+    space: Space
+    kernels: tuple[Kernel, ...]
+    times: tuple[TimeKernel, ...]
+    noises: tuple[float, ...]
+    width: float
+    window: int
+    restarts: bool
+    max_step: float | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "width", checks.nonnegative("width", self.width))
+        object.__setattr__(self, "window", checks.count("window", self.window, least=8))
+        if self.max_step is not None:
+            fix = "it is a distance in the unit cube, as 0.1"
+            object.__setattr__(self, "max_step", checks.positive("max_step", self.max_step, fix=fix))
+        for kernel in self.kernels:
+            if not callable(kernel):
+                raise InvalidInput(f"known_kernel must be a kernel, as RBF(0.2), got {kernel!r:.80}")
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        known_kernel: Kernel | None = None,
+        width: float = 2.0,
+        window: int = 200,
+        max_step: float | None = None,
+        restarts: bool = True,
+        smooth: bool = True,
+    ) -> Auto:
+        made = as_space(space)
+        kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
+        times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(1.5, s) for s in SCALES) if smooth else ())
+        return cls(made, kernels, times, NOISES, width, window, restarts, max_step)
+
+    @cached_property
+    def bank(self) -> Bank:
+        return Bank(self.kernels, self.times, self.noises, self.restarts)
+
+    @property
+    def memory(self) -> int:
+        return self.window + BLOCK
+
+    def start(self) -> Known:
+        nothing = Seen.nothing(self.space.dim)
+        return Known(nothing, Survey(self.bank, nothing))
+
+    def choose(self, state: Known, ask: Ask) -> Array:
+        belief = self.belief(state, ask).imagine(ask.pending)
+        if self.max_step is not None and len(state.seen):
+            return nearby(Optimism(belief, self.width), self.space, state.seen.X[-1], self.max_step, ask)
+        least = SCANNING if self.space.points is None else 1.0
+        return self.space.argmax(Optimism(belief, self.width, least), ask)
+
+    def update(self, state: Known, seen: Observation) -> Known:
+        now = state.seen.observe(seen, keep=self.window)
+        before = int(state.seen.numbers[-1]) if len(state.seen) else -1
+        due = len(now) <= FEW or seen.number // BLOCK != before // BLOCK
+        return Known(now, Survey(self.bank, now) if due else state.survey)
+
+    def belief(self, state: Known, ask: Ask) -> Mixture:
+        return Mixture(self.bank, state.seen, *state.panel, ask.at)
+
+    def diagnose(self, state: Known, ask: Ask) -> Diagnosis:
+        """How the world moves, what of the past is in use, and which parameters matter."""
+        return diagnose(self.belief(state, ask), self.space)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return newer < self.memory
+
+
+def default_kernels(space: Space) -> tuple[Kernel, ...]:
+    """Matérn-5/2 over LENGTHSCALES, in the units in which the settings fill a cube."""
+    stretch = math.sqrt(max(space.dim, 2) / 2)
+    return tuple(Matern(2.5, tuple((stretch * ell * _sides(space)).tolist())) for ell in LENGTHSCALES)
+
+
+def _sides(space: Space) -> Array:
+    """The extent of the space along each coordinate: 1 in the unit cube, as they come on candidates. (d,)"""
+    points = space.points
+    if points is None:
+        return np.ones(space.dim)
+    sides = np.ptp(points, axis=0)
+    return np.where(sides > 0, sides, 1.0)
