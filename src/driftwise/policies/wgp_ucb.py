@@ -1,4 +1,4 @@
-"""WGP-UCB (Deng, Zhou, Kim & Zhang 2022): GP-UCB whose observations fade by a factor a step."""
+"""WGP-UCB (Deng et al. 2022): GP-UCB whose observations fade by a factor a step."""
 
 from __future__ import annotations
 
