@@ -25,6 +25,8 @@ from driftwise.lab.experiment import conduct, versions  # noqa: E402
 from driftwise.lab.results import Folder, failures  # noqa: E402
 from driftwise.lab.trials import Entrant, Trial  # noqa: E402
 
+WIDTH = 160  # of a table that is not on a screen
+
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """What the command line asks for."""
@@ -103,7 +105,7 @@ def show(made: Sequence[table.Row], console: Console) -> None:
 
 def main() -> None:
     try:
-        failed = run(arguments(), Console())
+        failed = run(arguments(), Console(width=None if sys.stdout.isatty() else WIDTH))
     except DriftwiseError as error:
         sys.exit(f"error: {error}")
     sys.exit(1 if failed else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import dataclass
 
@@ -41,6 +42,6 @@ class BayesOpt:
 
     def tell(self, seen: Observation) -> None:
         self.told += 1
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stdout(None):  # it prints a line for every duplicate
             warnings.simplefilter("ignore")
             self.optimiser.register(params=dict(zip(self.names, seen.x, strict=True)), target=seen.y)

@@ -12,6 +12,7 @@ from driftwise.lab.metrics import Interval, student
 from driftwise.lab.trials import Result, Timing
 
 BASE = "random"
+ENOUGH = 3  # runs, for an interval that says anything
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ def cells(table: Sequence[Row]) -> list[list[str]]:
 
 
 def _text(row: Row, cases: list[str]) -> list[str]:
-    low, high = float(row.mean.low), float(row.mean.high)
-    interval = f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else ""
+    low, high = max(float(row.mean.low), 0.0), float(row.mean.high)
+    interval = f" [{low:.2f}, {high:.2f}]" if row.runs >= ENOUGH else ""
     shares = [f"{row.shares[case]:.2f}" if case in row.shares else "–" for case in cases]
     times = [f"{1000 * s:.2g}" if s < 0.1 else f"{1000 * s:.0f}" for s in (row.seconds, row.wall)]
     return [row.policy, *shares, f"{float(row.mean.mean):.2f}{interval}", str(row.runs), *times]
