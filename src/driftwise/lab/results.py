@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ RESULTS, TIMINGS, FAILURES, MANIFEST, LOCK = (
     ".lock",
 )
 SYNC = 0.25  # seconds between syncs to disk: a power cut loses no more; a killed process loses nothing it wrote
+T = TypeVar("T")
+
 CURVE = b',"curve":['  # begins the last field, so that a line can be read without it
 
 
@@ -63,7 +65,11 @@ class Folder:
         except FileExistsError:
             raise InvalidInput(f"results go into a folder, and {self.path} is a file; give another --out") from None
         self._lock = _locked(self.path / LOCK)
-        self.done: set[str] = set(map(key_of, _mended(self.path / RESULTS)))
+        try:
+            self.done: set[str] = set(_parsed(self.path / RESULTS, _mended(self.path / RESULTS), key_of))
+        except InvalidInput:
+            self._lock.close()
+            raise
         _mended(self.path / TIMINGS)
         self._results = (self.path / RESULTS).open("ab")
         self._timings = (self.path / TIMINGS).open("ab")
@@ -237,13 +243,22 @@ def read(path: str | os.PathLike[str]) -> Results:
     folder = Path(path)
     if not (folder / RESULTS).is_file():
         raise NotFoundError(f"there are no results in {folder}; make some with: driftwise lab run --out {folder}")
-    heads, curves = [], []
-    for written in _whole(folder / RESULTS):
-        head, _, curve = written.partition(CURVE)
-        heads.append(json.loads(head + b"}"))
-        curves.append(curve[: curve.rfind(b"]")])
-    timings = {t["key"]: t for t in map(json.loads, _whole(folder / TIMINGS))}
-    return _columns(heads, curves, timings)
+    read = list(_parsed(folder / RESULTS, _whole(folder / RESULTS), _head_and_curve))
+    timings = {t["key"]: t for t in _parsed(folder / TIMINGS, _whole(folder / TIMINGS), json.loads)}
+    return _columns([head for head, _ in read], [curve for _, curve in read], timings)
+
+
+def _head_and_curve(written: bytes) -> tuple[dict[str, Any], bytes]:
+    head, _, curve = written.partition(CURVE)
+    return json.loads(head + b"}"), curve[: curve.rfind(b"]")]
+
+
+def _parsed(path: Path, lines: Iterable[bytes], parse: Callable[[bytes], T]) -> Iterator[T]:
+    for number, written in enumerate(lines, start=1):
+        try:
+            yield parse(written)
+        except ValueError as error:
+            raise InvalidInput(f"{path}, line {number}, is not as a run writes it ({error}); remove the line") from None
 
 
 def manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
