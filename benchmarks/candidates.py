@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -75,7 +76,8 @@ def run() -> Iterator[Result]:
 
 def race(window: int, *, noise: float, block: int = 50) -> tuple[float, float, int]:
     """Median seconds of a step, ours and theirs, in alternating blocks of steps, and how many choices were the same."""
-    policy, points, world = setting(window, noise)
+    policy, points, drifting = setting(window, noise)
+    world = drifting.on(points)
     theirs = Refactorise(KERNEL(points, points), noise, window)
     index = {tuple(x): i for i, x in enumerate(points.tolist())}
     state, where, y, equal = policy.start(), [], [], 0
@@ -84,18 +86,20 @@ def race(window: int, *, noise: float, block: int = 50) -> tuple[float, float, i
         full = first > window  # only full windows are timed
         chosen = []
         for t in range(first, first + block):
-            watch = our_time if full else Stopwatch()
-            x = watch(lambda: policy.choose(state, Ask(t, float(t))))  # noqa: B023
-            point, reward = tuple(x.tolist()), world.observe(t, x)
-            state = watch(lambda: policy.update(state, Observation(t, float(t), point, reward)))  # noqa: B023
-            chosen.append((index[point], reward))
+            rewards = world.values(t)
+
+            def step(t: int = t, state: Any = state, rewards: Array = rewards) -> tuple[Any, int]:
+                x = tuple(policy.choose(state, Ask(t, float(t))).tolist())
+                return policy.update(state, Observation(t, float(t), x, rewards.item(index[x]))), index[x]
+
+            state, i = (our_time if full else Stopwatch())(step)
+            chosen.append((i, rewards.item(i)))
         for i, reward in chosen:
             watch = their_time if full else Stopwatch()
             equal += watch(theirs.choose, where, y) == i
             where.append(i)
             y.append(reward)
-    pairs = np.array(our_time.seconds).reshape(-1, 2).sum(axis=1)  # choose and update
-    return float(np.median(pairs)), their_time.median, equal
+    return our_time.median, their_time.median, equal
 
 
 def errors(window: int, *, noise: float) -> tuple[float, float]:

@@ -29,3 +29,18 @@ class Drifting:
     def observe(self, t: int, x: Array) -> float:
         value = self.kernel(x[None], self.centres)[0] @ (self.amplitude * np.cos(self.speed * t + self.phase))
         return float(value + 0.1 * np.random.default_rng(t).standard_normal())
+
+    def on(self, points: Array) -> OnPoints:
+        """The same at finitely many points, all at once."""
+        return OnPoints(self, self.kernel(points, self.centres))
+
+
+@dataclass(frozen=True, eq=False)
+class OnPoints:
+    world: Drifting
+    features: Array  # (n, m)
+
+    def values(self, t: int) -> Array:
+        """What is observed at every point: (n,)."""
+        world, noise = self.world, np.random.default_rng(t).standard_normal()
+        return self.features @ (world.amplitude * np.cos(world.speed * t + world.phase)) + 0.1 * noise
