@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,9 +77,15 @@ class MaximumGain:
         """At least γ_n of these points."""
         return CERTIFICATE * self(n)
 
-    @cached_property
+    @property
     def _search(self) -> _Greedy:
-        return _Greedy(self.kernel, np.array(self.points), self.noise)
+        return _search(self.kernel, self.noise, self.points)
+
+
+@lru_cache(maxsize=8)
+def _search(kernel: Kernel, noise: float, points: tuple[Point, ...]) -> _Greedy:
+    """Shared by all who ask for the same γ: many runs of a policy search once."""
+    return _Greedy(kernel, np.array(points), noise)
 
 
 class _Greedy:
