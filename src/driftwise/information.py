@@ -79,7 +79,7 @@ class MaximumGain:
 
     @property
     def _search(self) -> _Greedy:
-        return _search(self.kernel, self.noise, self.points)
+        return _search(self.kernel, self.noise, self.points)  # type: ignore[arg-type]  # kernels are frozen
 
 
 @lru_cache(maxsize=8)
