@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.stats import t as student_t
@@ -60,11 +61,19 @@ def student(values: Array, *, level: float = 0.95) -> Interval:
 def bootstrap(values: Array, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Interval:
     """The mean over the first axis, between quantiles of the means of seeds drawn with replacement."""
     values, n = _seeds(values, level)
-    rng = np.random.default_rng(checks.count("seed", seed, least=0))
-    counts = rng.multinomial(n, np.full(n, 1 / n), size=checks.count("resamples", resamples))  # (resamples, n)
-    means = np.tensordot(counts / n, values, axes=1)
+    shares = _shares(n, checks.count("resamples", resamples), checks.count("seed", seed, least=0))
+    means = np.tensordot(shares, values, axes=1)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Interval(values.mean(axis=0), low, high)
+
+
+@lru_cache(maxsize=8)
+def _shares(n: int, resamples: int, seed: int) -> Array:
+    """How much each of n seeds counts in each resample: (resamples, n). A report asks for it a thousand times."""
+    rng = np.random.default_rng(seed)
+    shares: Array = rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n
+    shares.flags.writeable = False
+    return shares
 
 
 def _seeds(values: Array, level: float) -> tuple[Array, int]:

@@ -41,10 +41,11 @@ def dots(
     *,
     label: str = "",
     legend: Sequence[tuple[str, int]] = (),
+    in_line: bool = False,
     theme: Theme = LIGHT,
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Panels side by side, each with its own rows.
+    """Panels side by side, each with its own rows; the dots of a row are spread over its height, or lie `in_line`.
 
     >>> panel = DotPanel("in T", [("sw-gp-ucb", [Dot(0.7, 0.6, 0.8)])], reference=0.75, reference_label="3/4")
     >>> [t.get_text() for t in dots([panel]).axes[0].get_yticklabels()]
@@ -56,7 +57,7 @@ def dots(
     figure = blank(*(size or (3.4 * len(panels) + 0.8, 1.0 + 0.3 * longest)), theme)
     places = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(places, panels, strict=True):
-        _panel(axes, panel, label, theme)
+        _panel(axes, panel, label, in_line, theme)
     for name, colour in legend:
         places[0].plot([], [], "o", markersize=5, color=theme.colour(colour), label=name)
     if legend:
@@ -67,7 +68,7 @@ def dots(
     return figure
 
 
-def _panel(axes: Axes, panel: DotPanel, label: str, theme: Theme) -> None:
+def _panel(axes: Axes, panel: DotPanel, label: str, in_line: bool, theme: Theme) -> None:
     dress(axes, theme, title=panel.title, x=label)
     axes.grid(axis="x", color=theme.rule, linewidth=0.8)
     if panel.reference is not None:
@@ -78,9 +79,9 @@ def _panel(axes: Axes, panel: DotPanel, label: str, theme: Theme) -> None:
         )  # fmt: skip
     for i, (_, row) in enumerate(panel.rows):
         for k, dot in enumerate(row):
-            y = i + 0.22 * (k - (len(row) - 1) / 2)
+            y = i if in_line else i + 0.22 * (k - (len(row) - 1) / 2)
             if np.isfinite(dot.low):
                 axes.plot([dot.low, dot.high], [y, y], color=theme.colour(dot.colour), linewidth=1.6, alpha=0.5)
-            axes.plot(dot.value, y, "o", markersize=4.5, color=theme.colour(dot.colour))
+            axes.plot(dot.value, y, "o", markersize=4.5, color=theme.colour(dot.colour), alpha=0.8)
     axes.set_yticks(range(len(panel.rows)), [name for name, _ in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)

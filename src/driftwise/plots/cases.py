@@ -1,0 +1,166 @@
+"""Many policies on many cases: regret curves, a heat map of ratios, and cost against regret.
+
+A policy has one colour in all pictures, given by its place in a list; beyond the sixth, lines are dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftwise.errors import InvalidInput
+from driftwise.plots.regret import spread
+from driftwise.plots.style import LIGHT, Theme, blank, dress
+from driftwise.records import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class Regret:
+    """A policy's mean regret over time with its band, each (p,)."""
+
+    policy: str
+    index: int
+    mean: Array
+    low: Array
+    high: Array
+
+
+def case_curves(
+    steps: Array,  # (p,)
+    curves: Sequence[Regret],
+    *,
+    title: str = "",
+    changes: Sequence[int] = (),
+    theme: Theme = LIGHT,
+    size: tuple[float, float] = (6.4, 3.6),
+) -> Figure:
+    """Cumulative regret on one case, each policy named at the end of its line.
+
+    >>> t = np.array([1.0, 2.0])
+    >>> figure = case_curves(t, [Regret("gp-ucb", 0, t, t, t)])
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['gp-ucb']
+    """
+    if not curves:
+        raise InvalidInput("case_curves needs at least one curve, got none")
+    figure = blank(*size, theme)
+    axes = figure.add_subplot()
+    dress(axes, theme, title=title, x="step t", y="cumulative regret")
+    axes.grid(axis="y", color=theme.rule, linewidth=0.8)
+    top = max(float(c.high.max()) for c in curves) or 1.0
+    for c in curves:
+        colour = theme.colour(c.index)
+        axes.fill_between(steps, c.low, c.high, color=colour, alpha=0.14, linewidth=0)
+        axes.plot(steps, c.mean, color=colour, linewidth=1.8, linestyle=DASHES[c.index // 6 % len(DASHES)])
+    for t in changes:
+        axes.axvline(t, color=theme.muted, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.set_xlim(0, float(steps[-1]))
+    axes.set_ylim(0, top * 1.06)
+    least = 0.055 * top * 3.6 / size[1]
+    for c, y in zip(curves, spread([float(c.mean[-1]) for c in curves], least=least), strict=True):
+        axes.annotate(
+            c.policy, (float(steps[-1]), y), xytext=(6, 0), textcoords="offset points", va="center",
+            color=theme.colour(c.index), fontsize=8, annotation_clip=False,
+        )  # fmt: skip
+    return figure
+
+
+def heat_map(
+    ratios: Array,  # (policies, cases)
+    *,
+    policies: Sequence[str],
+    cases: Sequence[str],
+    title: str = "",
+    theme: Theme = LIGHT,
+) -> Figure:
+    """Regret over the best policy's: pale is good, a dot marks the best.
+
+    >>> figure = heat_map(np.array([[1.0, 2.0]]), policies=["a"], cases=["x", "y"])
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['1.0', '2.0']
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    transposed = len(cases) > len(policies)
+    table = ratios.T if transposed else ratios
+    down, across = (cases, policies) if transposed else (policies, cases)
+    longest = max(map(len, down)) * 0.075
+    figure = blank(1.2 + longest + 0.52 * len(across), 1.0 + 0.07 * max(map(len, across)) + 0.3 * len(down), theme)
+    axes = figure.add_subplot()
+    dress(axes, theme, title=title)
+    colours = LinearSegmentedColormap.from_list("ratio", [theme.paper, theme.colour(0)])
+    shade = np.log(np.clip(np.where(np.isfinite(table), table, np.nan), 1.0, 10.0)) / np.log(10.0)
+    axes.imshow(shade, cmap=colours, vmin=0, vmax=1, aspect="auto")
+    for (i, j), value in np.ndenumerate(table):
+        if not np.isnan(value):
+            strong = shade[i, j] > 0.6
+            axes.text(
+                j, i, _ratio(float(value)), ha="center", va="center", fontsize=7.5,
+                color=theme.paper if strong else theme.ink, fontweight="bold" if value <= 1 else "normal",
+            )  # fmt: skip
+    axes.set_xticks(range(len(across)), across, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(down)), down)
+    axes.spines["bottom"].set_visible(False)
+    return figure
+
+
+def _ratio(value: float) -> str:
+    return "∞" if np.isinf(value) else f"{value:.1f}" if value < 99.5 else f"{value:.0f}"
+
+
+def cost_against_regret(
+    points: Sequence[tuple[str, int, float, float]],  # policy, its index, seconds a step, regret
+    *,
+    y: str,
+    title: str = "",
+    theme: Theme = LIGHT,
+    size: tuple[float, float] = (6.4, 3.6),
+) -> Figure:
+    """What a step costs and what it loses: low and left is good. The line joins what nothing else beats in both.
+
+    >>> figure = cost_against_regret([("a", 0, 1e-4, 2.0), ("b", 1, 1e-3, 1.0)], y="regret")
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['a', 'b']
+    """
+    if not points:
+        raise InvalidInput("cost_against_regret needs at least one point, got none")
+    figure = blank(*size, theme)
+    axes = figure.add_subplot()
+    dress(axes, theme, title=title, x="milliseconds a step", y=y)
+    axes.grid(color=theme.rule, linewidth=0.8)
+    axes.set_xscale("log")
+    edge = frontier([(seconds, regret) for _, _, seconds, regret in points])
+    axes.plot(*np.array([(1e3 * s, r) for s, r in edge]).T, color=theme.rule, linewidth=2, zorder=1)
+    heights = [regret for *_, regret in points]
+    span = max(heights) - min(heights) or max(heights) or 1.0
+    places = spread(heights, least=0.045 * span)
+    for (name, index, seconds, regret), height in zip(points, places, strict=True):
+        axes.plot(1e3 * seconds, regret, "o", markersize=6, color=theme.colour(index), zorder=2)
+        axes.annotate(
+            name, (1e3 * seconds, height), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8,
+            color=theme.colour(index), annotation_clip=False,
+        )  # fmt: skip
+    axes.set_ylim(min(heights) - 0.08 * span, max(heights) + 0.08 * span)
+    axes.minorticks_off()
+    return figure
+
+
+def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Those that no other is at most as large as in both.
+
+    >>> frontier([(1.0, 5.0), (2.0, 6.0), (3.0, 1.0)])
+    [(1.0, 5.0), (3.0, 1.0)]
+    """
+    kept: list[tuple[float, float]] = []
+    for point in sorted(points):
+        if not kept or point[1] < kept[-1][1]:
+            kept.append(point)
+    return kept
