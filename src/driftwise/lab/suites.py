@@ -37,7 +37,8 @@ bogunovic = Suite(
 
 deng = Suite(
     "deng",
-    "Deng, Zhou, Kim, Shroff and Wu, Weighted Gaussian Process Bandits for Non-stationary Environments, AISTATS 2022",
+    "Deng, Zhou, Kim, Tewari, Gupta and Shroff, Weighted Gaussian Process Bandits for Non-stationary Environments, "
+    "AISTATS 2022",
     "100 equally spaced points of [0, 1]; f = Σ_{i≤100} a_i k(·, x_i), a ~ U[−1, 1], k squared exponential, ℓ = 0.2; "
     "T = 500; abrupt: a new f after t = 100 and t = 200 (T/5, 2T/5); slow: straight from f_4 to f_5 to f_6; 100 runs",
     "Noise: Gaussian, standard deviation 0.1. f is not scaled (‖f‖_H is about 6). Slow: f_5 is reached at T/2.",
