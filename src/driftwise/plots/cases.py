@@ -5,6 +5,7 @@ A policy has one colour in all pictures, given by its place in a list; beyond th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -137,20 +138,40 @@ def cost_against_regret(
     dress(axes, theme, title=title, x="milliseconds a step", y=y)
     axes.grid(color=theme.rule, linewidth=0.8)
     axes.set_xscale("log")
+    heights = [regret for *_, regret in points]
+    log = min(heights) > 0 and max(heights) > 4 * min(heights)
+    if log:
+        axes.set_yscale("log")
+        _plain(axes.yaxis, min(heights) / 1.25, max(heights) * 1.25)
+    else:
+        room = 0.08 * (max(heights) - min(heights) or abs(max(heights)) or 1.0)
+        axes.set_ylim(min(heights) - room, max(heights) + room)
+    _plain(axes.xaxis, 8e2 * min(s for _, _, s, _ in points), 1.25e3 * max(s for _, _, s, _ in points))
     edge = frontier([(seconds, regret) for _, _, seconds, regret in points])
     axes.plot(*np.array([(1e3 * s, r) for s, r in edge]).T, color=theme.rule, linewidth=2, zorder=1)
-    heights = [regret for *_, regret in points]
-    span = max(heights) - min(heights) or max(heights) or 1.0
-    places = spread(heights, least=0.045 * span)
-    for (name, index, seconds, regret), height in zip(points, places, strict=True):
+    for (name, index, seconds, regret), height in zip(points, _apart(heights, log), strict=True):
         axes.plot(1e3 * seconds, regret, "o", markersize=6, color=theme.colour(index), zorder=2)
         axes.annotate(
             name, (1e3 * seconds, height), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8,
             color=theme.colour(index), annotation_clip=False,
         )  # fmt: skip
-    axes.set_ylim(min(heights) - 0.08 * span, max(heights) + 0.08 * span)
-    axes.minorticks_off()
     return figure
+
+
+def _apart(heights: Sequence[float], log: bool) -> list[float]:
+    """The heights of labels, moved apart on the scale they are drawn on."""
+    drawn = np.log(heights) if log else np.array(heights)
+    moved = np.array(spread(drawn.tolist(), least=0.05 * float(np.ptp(drawn) or 1.0)))
+    return [float(v) for v in (np.exp(moved) if log else moved)]
+
+
+def _plain(axis: Any, low: float, high: float) -> None:
+    """From `low` to `high`, with marks at 1, 2 and 5 times a power of ten."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    marks = [m * 10.0**p for p in powers for m in (1, 2, 5) if low <= m * 10.0**p <= high]
+    axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
+    axis.set_ticks(marks, labels=[f"{mark:g}" for mark in marks])
+    axis.set_ticks([], minor=True)
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -54,7 +54,7 @@ def dots(
     if not panels or not all(panel.rows for panel in panels):
         raise InvalidInput("dots needs at least one panel, and a row in each")
     longest = max(len(panel.rows) for panel in panels)
-    figure = blank(*(size or (3.4 * len(panels) + 0.8, 1.0 + 0.3 * longest)), theme)
+    figure = blank(*(size or (max(3.2 * len(panels) + 0.8, 6.8), 1.0 + 0.26 * longest)), theme)
     places = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(places, panels, strict=True):
         _panel(axes, panel, label, in_line, theme)

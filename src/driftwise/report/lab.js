@@ -6,7 +6,7 @@
   const FEW = 8, DASH = ["", "7 3", "2 2.5", "8 3 2 3"];
   const colour = p => `var(--series-${p % 6})`, dash = p => DASH[Math.floor(p / 6) % DASH.length];
   const number = v => v == null ? "" : v !== 0 && (Math.abs(v) < 0.01 || Math.abs(v) >= 1e5) ? v.toExponential(1)
-    : v.toLocaleString("en", { maximumSignificantDigits: Math.abs(v) >= 1000 ? 5 : 3 });
+    : v.toLocaleString("en", { maximumSignificantDigits: Math.abs(v) >= 1000 ? 4 : 3 });
   const seconds = s => s == null ? "" : s < 1e-3 ? `${(s * 1e6).toFixed(0)} µs` : s < 1 ? `${(s * 1e3).toFixed(1)} ms` : `${s.toFixed(1)} s`;
   const safe = s => s.replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   let chosen = 0, hidden = new Set(), touched = false;
@@ -15,7 +15,7 @@
   const path = (c, ys, x, y) => ys.map((v, i) => `${i ? "L" : "M"}${x(c.steps[i]).toFixed(1)} ${y(v * c.unit).toFixed(1)}`).join("");
   const band = (c, l, x, y) => path(c, l.high, x, y) + [...c.steps.keys()].reverse()
     .map(i => `L${x(c.steps[i]).toFixed(1)} ${y(l.low[i] * c.unit).toFixed(1)}`).join("") + "Z";
-  const ticks = top => { const raw = top / 4, p = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].find(m => m * p >= raw) * p;
+  const ticks = top => { const raw = top / 5, p = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].find(m => m * p >= raw) * p;
     return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, i) => i * step); };
   const scale = (c, lines, w, h, m) => { const top = Math.max(...lines.map(l => Math.max(...l.high))) * c.unit * 1.04 || 1;
     return { top, x: t => m.l + (w - m.l - m.r) * t / c.T, y: v => h - m.b - (h - m.b - m.t) * v / top }; };
@@ -36,7 +36,7 @@
     const ends = apart(lines.map(l => ({ l, y: y(l.mean[l.mean.length - 1] * c.unit) })), 14);
     $("chart").innerHTML = `<svg viewBox="0 0 ${W} ${H}" role="img" aria-label="cumulative regret, ${safe(c.suite)}/${safe(c.name)}">${grid}${along}
       <text x="${M.l}" y="${H - 4}">step t</text>` + c.changes.map(t => `<line class="change" x1="${x(t)}" x2="${x(t)}" y1="${M.t}" y2="${H - M.b}"/>`).join("")
-      + lines.map(l => `<path d="${band(c, l, x, y)}" fill="${colour(l.p)}" opacity=".14"/>`).join("")
+      + lines.map(l => `<path d="${band(c, l, x, y)}" fill="${colour(l.p)}" opacity="${lines.length > 5 ? 0.09 : 0.14}"/>`).join("")
       + lines.map(l => `<path d="${path(c, l.mean, x, y)}" fill="none" stroke="${colour(l.p)}" stroke-dasharray="${dash(l.p)}" stroke-width="2"/>`).join("")
       + ends.map(e => `<text class="name" x="${W - M.r + 8}" y="${e.y + 4}" style="fill:${colour(e.l.p)}">${safe(clip(data.policies[e.l.p], 28))}</text>`).join("")
       + `<line id="cross" class="grid" y1="${M.t}" y2="${H - M.b}" visibility="hidden"/></svg>`;

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.lab.inside import Inside
+from driftwise.lab.measures import LEVEL
 from driftwise.lab.report import CaseView, Digest, SuiteView
 from driftwise.lab.tables import Line
 from driftwise.plots.style import CSS, svg
@@ -31,7 +32,12 @@ def lab_page(
     beside = folder if files else ""
     parts = [
         section("In short", bullets(*(_finding(suite) for suite in digest.suites)), *map(_standings, digest.suites)),
-        section("Case by case", prose(_METHOD), _winners(views), _link(beside, ["cases.csv"])),
+        section(
+            "Case by case",
+            prose(*filter(None, (_METHOD, _caution(views)))),
+            _winners(views),
+            _link(beside, ["cases.csv"]),
+        ),
         _explorer(beside),
         section("Ratio to the best", prose(_HEAT), *_heat_maps(digest, beside)),
         section("Exponents", prose(_EXPONENTS), *_drawn(pictures.exponents(digest), beside)),
@@ -56,7 +62,11 @@ _METHOD = (
     "worse** are within chance of it: Wilcoxon's signed-rank test seed by seed, Holm's correction over the policies, "
     "level 5%. Intervals are 95% bootstrap intervals of the mean. A click shows a case below."
 )
-_HEAT = "Mean regret over that of the best policy on the same case: 1 is the best in hindsight, and pale is near it."
+_HEAT = (
+    "Mean regret over that of the best policy on the same case: 1 is the best in hindsight; the stronger the colour, "
+    "the "
+    "further from it."
+)
 _EXPONENTS = (
     "How regret grows. Within a run: the slope of ln R(t) against ln t from a tenth of the horizon on, a dot a case; "
     "1 is "
@@ -102,6 +112,20 @@ def _finding(suite: SuiteView) -> str:
         f"of each case ({first.worst:.2f} at worst, on {first.worst_case}). It is the best or not significantly "
         f"worse in "
         f"{first.wins} of {n} cases."
+    )
+
+
+def _caution(views: Sequence[CaseView]) -> str:
+    """Where so few seeds were run that no difference could be significant: p is 2/2^n at least, times the others."""
+    few = [v for v in views if len(v.table.lines) > 1 and 2.0 ** (1 - v.table.seeds) * (len(v.table.lines) - 1) > LEVEL]
+    if not few:
+        return ""
+    n, m = max(v.table.seeds for v in few), max(len(v.table.lines) for v in few)
+    need = math.ceil(1 + math.log2((m - 1) / LEVEL))
+    return (
+        f"**Too few seeds** on {len(few)} of {len(views)} cases: with {n} or fewer of them and {m} policies no "
+        f"difference "
+        f"can be significant, whatever it is. {need} seeds are the least that could show one."
     )
 
 
@@ -152,7 +176,7 @@ def _winner_row(k: int, view: CaseView) -> str:
 
 def _explorer(folder: str) -> Html:
     """What the script fills."""
-    header = ("policy", "regret", "95% interval", "p (Holm)", "a step", "≤ 5%", "back", "slope", "time a step")
+    header = ("policy", "regret", "95% interval", "p (Holm)", "R(T)/T", "≤ 5%", "back", "slope", "time a step")
     head = "".join(f'<th scope="col">{h}</th>' for h in header)
     csv = links(folder, ["curves.csv"]) if folder else ""
     return Html(

@@ -145,7 +145,7 @@ def exponents(digest: Digest) -> Iterator[Picture]:
         yield Picture(
             name,
             lambda theme, panels=panels: dots(panels[:3], theme=theme, in_line=True),  # type: ignore[misc]
-            f"{suite.name}: exponents of regret. Dashed: the theorems' 3/4 of T and 1/4 of P_T; 1 is linear growth.",
+            f"{suite.name}: exponents of regret. Dashed: growth as it began (1); the theorems' powers of P_T and T.",
             Data(name, ("of", "among", "policy", "slope", "standard_error", "points"), data),
         )
 
