@@ -26,7 +26,7 @@ from driftwise.seen import Seen
 from driftwise.time_kernels import TimeKernel
 
 SHARE = 0.01  # of the weight goes back to the prior at each observation
-HAZARD = 0.005  # how likely an abrupt change is, an observation
+HAZARD = 0.001  # how likely an abrupt change is, an observation
 DOUBT = 0.01  # how likely an observation is to be an outlier, which says nothing about an expert
 FAR = 5.0  # the standard deviation of outliers, in units of standardised rewards
 
@@ -51,13 +51,17 @@ class Fit:
     targets: Array = field(repr=False)  # (n − first,)
     jitter: float = 0.0
 
+    @property
+    def one_ahead(self) -> Array:
+        """log p(y_i | those before) + ½ log 2π = −½ z_i² − log L_ii: (n − first,)."""
+        z = solve_lower(self.L, self.targets)
+        return -0.5 * z * z - np.log(np.diagonal(self.L))
+
     @cached_property
     def forecasts(self) -> Array:
-        """log p(y_i | those before), without ½ log 2π, and with outliers told from failures: (n − first,)."""
-        z = solve_lower(self.L, self.targets)
-        sound = -0.5 * z * z - np.log(np.diagonal(self.L))
+        """The same where an observation may be an outlier, N(0, FAR²), with probability DOUBT: (n − first,)."""
         outlying = -0.5 * (self.targets / FAR) ** 2 - math.log(FAR)
-        return np.logaddexp(math.log1p(-DOUBT) + sound, math.log(DOUBT) + outlying)
+        return np.logaddexp(math.log1p(-DOUBT) + self.one_ahead, math.log(DOUBT) + outlying)
 
     @cached_property
     def precision(self) -> Array:

@@ -125,6 +125,26 @@ class Linear:
 
 
 @dataclass(frozen=True)
+class Level:
+    """k(x, y) = v: in a sum, a level that the function may have as a whole and that is learned with it."""
+
+    variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", checks.positive("variance", self.variance))
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        _check_same_dimension(X, Y)
+        return np.full((len(X), len(Y)), self.variance)
+
+    def diagonal(self, X: Array) -> Array:
+        return np.full(len(X), self.variance)
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return np.zeros((len(X), *Y.shape))
+
+
+@dataclass(frozen=True)
 class Scaled:
     """v · k(x, y)."""
 

@@ -39,7 +39,8 @@ class Voice:
         ke = k[:, self.first :] * self.fade
         kP = ke @ self.precision
         variance = prior - np.einsum("mn,mn->m", kP, ke)
-        return ke @ self.alpha, np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), kP  # rounding can leave −1e−17
+        # rounding can leave −1e−17
+        return ke @ self.alpha, np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), kP
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +207,7 @@ class _Slopes:
         return self.G[place][1]
 
     def total(self) -> tuple[Array, Array]:
-        slopes = sum(self.coefficients[place] @ self.G[place][0] for place in self.G)
+        slopes = np.sum([self.coefficients[place] @ G for place, (G, _) in self.G.items()], axis=0)
         return slopes[:, 0], slopes[:, 1]
 
 

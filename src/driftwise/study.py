@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from driftwise import checks, codec
 from driftwise.acquisition import Belief, Ucb
+from driftwise.diagnosis import Diagnosis
 from driftwise.differences import difference
 from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.fold import Fold
@@ -209,10 +210,29 @@ class Study:
         """What the policy thinks now, of rewards to be maximised; `belief.units` are their location and scale."""
         return self._belief(None if at is None else _finite("at", at))[0]
 
+    def drift(self, at: float | None = None) -> Diagnosis:
+        """How fast the world moves, when it last changed abruptly, and which parameters matter: of `auto`."""
+        explain = getattr(self.policy, "diagnose", None)
+        if explain is None:
+            raise InvalidInput(f"{self.policy.name} does not say how the world moves; use the policy auto")
+        time = None if at is None else _finite("at", at)
+        with self._log.view() as view:
+            self._check_told(view)
+            found: Diagnosis = explain(self._fold.state(view), self._next(view, time))
+            return found
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the world just changed abruptly, more likely than not."""
+        return self.drift().alarm
+
+    def _check_told(self, view: View) -> None:
+        if not view.counts.told:
+            raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
+
     def _belief(self, at: float | None) -> tuple[Belief, Ask]:
         with self._log.view() as view:
-            if not view.counts.told:
-                raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
+            self._check_told(view)
             ask = self._next(view, at)
             return self.policy.belief(self._fold.state(view), ask), ask
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from driftwise.cli import parse, show
+from driftwise.diagnosis import Diagnosis
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.records import Recommendation
 from driftwise.study import Study, Summary
@@ -166,7 +168,8 @@ def show_study(
         best = study.recommend() if summary.counts.told else None
         found = {"params": dict(best.params), "mean": best.mean, "std": best.std} if best else None
         waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
-        show.as_json(_summary(summary) | {"recommendation": found, "pending": waiting})
+        drift = {"drift": asdict(study.drift())} if best and hasattr(study.policy, "diagnose") else {}
+        show.as_json(_summary(summary) | {"recommendation": found, "pending": waiting} | drift)
         return
     if not summary.counts.told:
         _head(summary)
@@ -183,7 +186,8 @@ def show_study(
         _picture(drawn[0], study, png)
         return
     _head(summary)
-    _say(f"best now: {_expected(best)}\n")
+    _say(f"best now: {_expected(best)}")
+    _say(_drift(study.drift()) + "\n" if hasattr(study.policy, "diagnose") else "")
     for each in drawn:
         show.out().print(chart(each))
 
@@ -240,6 +244,21 @@ def _setting(params: Any) -> str:
 
 def _expected(best: Recommendation) -> str:
     return f"[bold]{show.plain(_setting(best.params))}[/bold], where {best.mean:.4g} ± {best.std:.2g} is expected"
+
+
+def _drift(found: Diagnosis) -> str:
+    """How the world moves, in a few lines."""
+    moving = found.rate >= 1e-3
+    pace = f"renews {100 * found.rate:.2g}% of itself a step of {found.gap:.4g}" if moving else "stands still"
+    lines = [f"the world {pace}; {found.in_use:.0f} of the last {found.seen} observations count"]
+    if found.change is not None and found.change.probability >= 0.1:
+        when = f"number {found.change.number}, at {found.change.at:.6g}"
+        just = "[bold]it just changed[/bold]: " if found.alarm else "abrupt change: "
+        lines.append(f"{just}{when}, with probability {found.change.probability:.2f}")
+    for what, shares in (("matters", found.matters), ("moves", found.moves)):
+        most = sorted(shares.items(), key=lambda pair: -pair[1])[:6]
+        lines.append(f"what {what}: " + ", ".join(f"{show.plain(name)} {100 * share:.0f}%" for name, share in most))
+    return "\n".join(lines)
 
 
 def _receipt(receipt: Any, as_json: bool) -> None:

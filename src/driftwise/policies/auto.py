@@ -13,7 +13,7 @@ from driftwise import checks
 from driftwise.bank import GAP, HAZARD, Bank, Expert, Fit, Survey, shared
 from driftwise.diagnosis import Diagnosis, diagnose
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, Matern
+from driftwise.kernels import Kernel, Level, Matern, Sum
 from driftwise.mixture import SCANNING, Mixture, Optimism
 from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
@@ -26,6 +26,7 @@ FEW = 24  # observations up to which every one brings a survey
 LENGTHSCALES = (0.12, 0.25, 0.5, 1.0)  # in up to two dimensions; beyond they grow with √d, as distances do
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift for each typical gap between observations
 SCALES = (20.0, 60.0, 200.0)  # of smooth drift, in typical gaps
+LEVEL = 1.0  # variance of the level that the function has as a whole
 NOISES = (0.003, 0.03, 0.3)  # variances, of standardised rewards
 
 
@@ -100,9 +101,6 @@ class Auto:
         if self.max_step is not None:
             fix = "it is a distance in the unit cube, as 0.1"
             object.__setattr__(self, "max_step", checks.positive("max_step", self.max_step, fix=fix))
-        for kernel in self.kernels:
-            if not callable(kernel):
-                raise InvalidInput(f"known_kernel must be a kernel, as RBF(0.2), got {kernel!r:.80}")
 
     @classmethod
     def of(
@@ -117,7 +115,10 @@ class Auto:
         smooth: bool = True,
     ) -> Auto:
         made = as_space(space)
-        kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
+        if known_kernel is not None and not callable(known_kernel):
+            raise InvalidInput(f"known_kernel must be a kernel, as RBF(0.2), got {known_kernel!r:.80}")
+        shapes = default_kernels(made) if known_kernel is None else (known_kernel,)
+        kernels = tuple(Sum(shape, Level(LEVEL)) for shape in shapes)
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(1.5, s) for s in SCALES) if smooth else ())
         return cls(made, kernels, times, NOISES, width, window, restarts, max_step)
 

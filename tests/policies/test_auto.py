@@ -1,0 +1,184 @@
+"""auto: invariances that hold exactly, odd worlds that it survives, and what it says of worlds that are known."""
+
+import numpy as np
+import pytest
+
+from driftwise import RBF, Candidates, Choice, Float, Int, Study, Sum, policy
+from driftwise.errors import InvalidInput
+from driftwise.kernels import Level
+from driftwise.policies import replay
+from driftwise.policies.auto import BLOCK, LEVEL
+from driftwise.records import Ask, Observation
+
+LINE = Candidates(np.linspace(0, 1, 21)[:, None])
+BOX = {"a": Float(0, 1), "b": Float(0, 1)}
+
+
+def bump(x, t, top=0.3):
+    return float(np.exp(-20 * (x[0] - top) ** 2) + 0.05 * np.random.default_rng(t).standard_normal())
+
+
+def chosen(made, steps, reward=bump, *, at=float):
+    """The run: what is asked for, (steps, d), and the state after."""
+    state, asked = made.start(), []
+    for t in range(1, steps + 1):
+        x = made.choose(state, Ask(t, at(t), seed=2))
+        asked.append(x)
+        state = made.update(state, Observation(t, at(t), tuple(x.tolist()), reward(x, t)))
+    return np.array(asked), state
+
+
+def test_units_of_rewards_and_of_time_do_not_matter():
+    made = policy("auto", LINE)
+    asked, _ = chosen(made, 40)
+    scaled, _ = chosen(made, 40, lambda x, t: 1e6 + 2.0**10 * bump(x, t), at=lambda t: 1e9 + 3600.0 * t)
+    assert np.array_equal(asked, scaled)
+
+
+def test_it_finds_the_top_and_stays():
+    asked, _ = chosen(policy("auto", LINE), 60)
+    assert np.abs(asked[-15:] - 0.3).max() <= 0.1 + 1e-9
+
+
+def test_outliers_do_not_blind_it():
+    """One reward in fifty is a hundred standard deviations off."""
+
+    def wild(x, t):
+        return bump(x, t) + (5.0 * (-1) ** (t // 50) if t % 50 == 20 else 0.0)
+
+    asked, _ = chosen(policy("auto", LINE), 120, wild)
+    assert np.median(np.abs(asked[-20:] - 0.3)) <= 0.1 + 1e-9
+
+
+def test_it_follows_a_change_of_scale_and_of_place():
+    def changing(x, t):
+        return bump(x, t) if t <= 60 else 1000 * bump(x, t, top=0.8) - 400
+
+    asked, _ = chosen(policy("auto", LINE), 110, changing)
+    assert np.median(np.abs(asked[-10:] - 0.8)) <= 0.1 + 1e-9
+
+
+@pytest.mark.parametrize("space", [LINE, BOX], ids=["candidates", "box"])
+def test_constants_duplicates_silence_and_times_that_run_backwards_are_survived(space):
+    made = policy("auto", space)
+    x = tuple(made.space.sample(np.random.default_rng(0), 1)[0].tolist())
+    times = [1.0, 2.0, 2.0, 1.5, 1e12, 1e12 + 1, -1e12, 3.0]
+    state = made.start()
+    for i in range(40):
+        state = made.update(state, Observation(3 * i + 1, times[i % 8], x, 7.0 if i < 30 else 1e12))
+    for now in (0.0, 1e15):
+        ask = Ask(200, now, pending=(x, x))
+        assert np.isfinite(made.choose(state, ask)).all()
+        mean, std = made.belief(state, ask).predict(made.space.sample(np.random.default_rng(1), 9))
+        assert np.isfinite(mean).all()
+        assert (std >= 0).all()
+        assert (std <= 3).all()
+
+
+def test_after_a_long_silence_what_drifts_is_not_known_any_more():
+    made = policy("auto", LINE, restarts=False, smooth=False)
+    rng = np.random.default_rng(1)
+    drifting = [
+        Observation(t, float(t), (float(rng.integers(21)) / 20,), float(np.sin(t / 3.0) + 0.01 * rng.random()))
+        for t in range(1, 81)
+    ]
+    state = replay(made, drifting)
+    soon, late = (made.belief(state, Ask(81, at)).predict(LINE.points)[1].mean() for at in (81.0, 8e6))
+    assert late > 1.3 * soon
+    assert late == pytest.approx(np.sqrt(1 + LEVEL), rel=1e-6)  # the prior, of function and level
+
+
+@pytest.mark.parametrize(
+    "space", [LINE, BOX, {"a": Float(0, 1), "n": Int(0, 5000), "c": Choice(["x", "y"])}], ids=["line", "box", "mixed"]
+)
+def test_it_moves_gently_where_it_is_told_to(space):
+    asked, _ = chosen(policy("auto", space, max_step=0.15), 25)
+    assert np.linalg.norm(np.diff(asked, axis=0), axis=1).max() <= 0.15 + 1e-9
+    assert len(np.unique(asked, axis=0)) > 5
+
+
+def test_twenty_dimensions_of_every_kind():
+    space = {f"x{j}": Float(0, 1) for j in range(14)} | {"n": Int(1, 9), "c": Choice(["p", "q", "r", "s", "t"])}
+    asked, _ = chosen(policy("auto", space), 6)
+    assert asked.shape == (6, 20)
+
+
+def test_a_kernel_that_is_known_is_the_only_one():
+    made = policy("auto", LINE, known_kernel=RBF(0.2))
+    assert made.kernels == (Sum(RBF(0.2), Level(LEVEL)),)
+    with pytest.raises(InvalidInput, match="known_kernel"):
+        policy("auto", LINE, known_kernel=0.2)
+
+
+def test_candidates_in_any_unit_are_the_same():
+    """Lengthscales are parts of the candidates' extent."""
+    far = Candidates(1000 * np.linspace(0, 1, 21)[:, None])
+    near, _ = chosen(policy("auto", LINE), 20)
+    there, _ = chosen(policy("auto", far), 20, lambda x, t: bump(x / 1000, t))
+    np.testing.assert_allclose(there / 1000, near, atol=1e-12)
+
+
+def test_between_surveys_few_experts_are_followed_and_the_window_bounds_them():
+    made = policy("auto", LINE, window=32)
+    _, state = chosen(made, 70)
+    assert len(state.seen) == 32
+    assert len(state.survey.seen) == 32
+    fits, w = state.panel
+    assert len(fits) <= made.bank.most + BLOCK // 4
+    assert w.sum() == pytest.approx(1.0)
+
+
+# --- it explains itself -----------------------------------------------------------------------------------------
+
+
+def world(n, change=None, seed=0):
+    """Observations at random points of a function of `a` alone, which turns upside down after `change` of them."""
+    rng = np.random.default_rng(seed)
+    for t in range(1, n + 1):
+        a, b = rng.random(2)
+        sign = -1.0 if change is not None and t > change else 1.0
+        yield {"a": a, "b": b}, sign * np.sin(6 * a) + 0.05 * rng.standard_normal()
+
+
+def explained(n, change=None, direction="maximize"):
+    study = Study("s", space=BOX, policy="auto", direction=direction)
+    for params, reward in world(n, change):
+        study.observe(params, reward)
+    return study
+
+
+def test_a_world_that_stands_still():
+    study = explained(90)
+    found = study.drift()
+    assert found.rate < 0.003
+    assert not study.alarm
+    assert found.seen == 90
+    assert found.in_use > 60
+    assert found.matters["a"] > 0.9
+    assert found.matters["b"] < 0.05
+    assert 0.02 < found.noise < 0.2
+
+
+def test_a_change_is_told_with_its_time():
+    found = explained(90, change=70).drift()
+    assert found.change is not None
+    assert abs(found.change.number - 71) <= 4
+    assert found.change.at == found.change.number
+    assert found.change.probability > 0.5
+    assert found.alarm
+    assert found.in_use < 40
+    assert found.moves["a"] > found.moves["b"]
+
+
+def test_an_old_change_is_no_alarm():
+    study = explained(130, change=70)
+    assert not study.alarm
+
+
+def test_policies_that_cannot_say_say_so():
+    study = Study("s", space=BOX, policy="sw-gp-ucb")
+    study.observe({"a": 0.5, "b": 0.5}, 1.0)
+    with pytest.raises(InvalidInput, match="auto"):
+        study.drift()
+    with pytest.raises(InvalidInput, match="no rewards"):
+        _ = Study("t", space=BOX, policy="auto").alarm
