@@ -79,9 +79,8 @@
   }
   $("pick").innerHTML = data.suites.map(s => `<optgroup label="${safe(s.name)}">` + cases.map((c, k) => c.suite == s.name ? `<option value="${k}">${safe(c.suite)}/${safe(c.name)}, T = ${c.T}</option>` : "").join("") + "</optgroup>").join("");
   $("minis").innerHTML = cases.map((c, k) => `<button class="mini" data-k="${k}"><b>${safe(c.name)}</b><small>${safe(c.suite)}, T = ${number(c.T)} · ★ ${safe(data.policies[c.lines[0].p])}</small><svg viewBox="0 0 180 78"></svg></button>`).join("");
-  const draw = k => { if (!seen.has(k)) { seen.add(k); redraw(k); } };
-  if ("IntersectionObserver" in window) { const watch = new IntersectionObserver(es => es.forEach(e => { if (e.isIntersecting) { draw(+e.target.dataset.k); watch.unobserve(e.target); } }), { rootMargin: "300px" });
-    [...$("minis").children].forEach(b => watch.observe(b)); } else cases.forEach((_, k) => draw(k));
+  // a few at a time, so that the page answers while it is drawn
+  const draw = k => { for (let end = Math.min(k + 10, cases.length); k < end; k++) { seen.add(k); redraw(k); } if (k < cases.length) setTimeout(draw, 0, k); };
   $("pick").onchange = e => choose(+e.target.value);
   $("minis").onclick = e => { const b = e.target.closest(".mini"); if (b) choose(+b.dataset.k, true); };
   $("chips").onclick = e => { const b = e.target.closest(".chip"); if (!b) return; const p = +b.dataset.p; touched = true; hidden.has(p) ? hidden.delete(p) : hidden.add(p); chips(); big(); seen.forEach(redraw); };
@@ -91,4 +90,5 @@
     const value = r => { const cell = r.children[i], v = cell.dataset.v ?? cell.textContent; return v === "" || isNaN(v) ? (v === "NaN" || v === "undefined" || v === "null" ? Infinity : v) : +v; };
     const body = tbl.tBodies[0]; [...body.rows].sort((a, b) => { const u = value(a), v = value(b); return (u < v ? -1 : u > v ? 1 : 0) * (up ? 1 : -1); }).forEach(r => body.append(r)); });
   choose(0);
+  draw(0);
 })();
