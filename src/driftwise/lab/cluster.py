@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from driftwise.errors import missing_extra
+from driftwise.errors import DriftwiseError, missing_extra
 from driftwise.lab.engine import PATIENCE, Failure, Reply, Work, do
 from driftwise.lab.trials import Trial
 
@@ -26,7 +26,7 @@ class Ray:
     address: str | None = None
 
     def __call__(self, work: Work) -> Iterator[Reply]:
-        ray, ours = _connected(self.jobs, self.address)
+        ray, ours = connected(self.jobs, self.address)
         try:
             cores = self.jobs or max(int(ray.cluster_resources().get("CPU", 1)), 1)
             yield from _performed(ray, work, cores)
@@ -55,11 +55,16 @@ def _performed(ray: Any, work: Work, cores: int) -> Iterator[Reply]:
             reply = Reply(
                 (Failure(batch[0].key, f"the process that ran it was killed, every time ({type(e).__name__})"),), 0.0
             )
+        except ray.exceptions.RayError as error:
+            said = str(error).strip().splitlines()[-1]
+            raise DriftwiseError(
+                f"Ray could not run driftwise ({said}); its machines need the same driftwise"
+            ) from error
         work.finish(reply)
         yield reply
 
 
-def _connected(jobs: int | None, address: str | None) -> tuple[Any, bool]:
+def connected(jobs: int | None, address: str | None) -> tuple[Any, bool]:
     """Ray, connected, and whether it is ours to end."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # said to be the default soon; else it warns

@@ -97,21 +97,15 @@ def do(batch: tuple[Trial, ...]) -> Reply:
     return Reply(answers, cpu_since_last())
 
 
-def do_for(parent: int, batch: tuple[Trial, ...]) -> Reply:
-    """`do`, in a process that ends when its parent does, however that ends."""
-    _follow(parent)
-    return do(batch)
+def follow(parent: int) -> None:
+    """Makes this process end when its parent does, however that ends: a killed run leaves nobody behind."""
 
-
-@cache
-def _follow(parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(1.0)
+            time.sleep(0.5)
         os._exit(1)
 
-    if os.getppid() == parent:
-        threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _answer(trial: Trial) -> Answer:
@@ -172,8 +166,9 @@ class Joblib:
         while len(work) and deaths < PATIENCE:
             with parallel_config(backend="loky", inner_max_num_threads=1):
                 # batches are ours: joblib's own grow to seconds, which a kill would lose
-                parallel = Parallel(n_jobs=self.jobs, batch_size=1, return_as="generator_unordered")
-                replies = parallel(delayed(do_for)(os.getpid(), batch) for batch in work.batches())
+                options = {"batch_size": 1, "return_as": "generator_unordered"}
+                parallel = Parallel(n_jobs=self.jobs, **options, initializer=follow, initargs=(os.getpid(),))
+                replies = parallel(delayed(do)(batch) for batch in work.batches())
             try:
                 for reply in replies:
                     deaths = 0
@@ -194,7 +189,7 @@ def _one_by_one(work: Work) -> Iterator[Reply]:
         trial = work.waiting.popleft()
         work.out[trial.key] = trial
         try:
-            reply = get_reusable_executor(max_workers=1).submit(do_for, os.getpid(), (trial,)).result()
+            reply = get_reusable_executor(max_workers=1).submit(do, (trial,)).result()
         except TerminatedWorkerError:
             reply = Reply((Failure(trial.key, "the process that ran it was killed, every time"),), 0.0)
         work.finish(reply)
