@@ -55,7 +55,8 @@ def theory(
         for point in part.points:
             console.print(f"  {show.plain(point.replace('**', ''))}")
     if out is not None:
-        written = _write(made, out, images, f"driftwise lab theory{' --quick' if quick else ''}")
+        options = f"{' --quick' if quick else ''} -o {out.name}{f' --images {images}' if images else ''}"
+        written = _write(made, out, images, f"driftwise lab theory{options}")
         console.print(f"\nthe report is [bold]{show.plain(str(out))}[/bold]{written}")
     console.print(f"[dim]done in {time.perf_counter() - began:.0f} s[/dim]")
 
@@ -95,16 +96,16 @@ def _parts(measured: Measured) -> list[Part]:
 
 def _write(made: Sequence[Part], out: Path, images: str | None, command: str) -> str:
     """The report and what is beside it; says what that is."""
+    from driftwise.plots.style import LIGHT, png
     from driftwise.report import theory as report
-    from driftwise.report.parts import files, picture_files
+    from driftwise.report.parts import files
 
     if out.suffix == ".md":
         if images is not None:
             folder = out.parent / images
             folder.mkdir(parents=True, exist_ok=True)
             for picture in (picture for part in made for picture in part.pictures):
-                name = f"{picture.name}.png"
-                (folder / name).write_bytes(picture_files(picture)[name])
+                (folder / f"{picture.name}.png").write_bytes(png(picture.draw(LIGHT)))
         out.write_text(report.markdown(made, command=command, images=images), encoding="utf-8")
         return ""
     folder = out.with_name(f"{out.stem}_files")

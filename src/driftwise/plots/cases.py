@@ -59,7 +59,7 @@ def case_curves(
     top = max(float(c.high.max()) for c in curves) or 1.0
     for c in curves:
         colour = theme.colour(c.index)
-        axes.fill_between(steps, c.low, c.high, color=colour, alpha=0.14, linewidth=0)
+        axes.fill_between(steps, c.low, c.high, color=colour, alpha=0.14 if len(curves) <= 5 else 0.08, linewidth=0)
         axes.plot(steps, c.mean, color=colour, linewidth=1.8, linestyle=DASHES[c.index // 6 % len(DASHES)])
     for t in changes:
         axes.axvline(t, color=theme.muted, linewidth=0.9, linestyle=(0, (4, 3)))

@@ -15,6 +15,8 @@ from driftwise.report.page import Html, bullets, figure, prose, section, table, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LONG = 16  # rows: a longer table is folded
+
 
 @dataclass(frozen=True)
 class Table:
@@ -109,9 +111,9 @@ def as_html(part: Part, *, folder: str) -> Html:
     return section(part.title, *made)
 
 
-def folded(made: Table, *, most: int = 15) -> Html:
+def folded(made: Table) -> Html:
     """A table; a long one opens when it is asked for."""
-    if len(made.rows) <= most:
+    if len(made.rows) <= LONG:
         return table(made.header, made.rows, best=made.best, caption=made.caption)
     title = text(made.caption or "The figures")
     drawn = table(made.header, made.rows, best=made.best)
@@ -119,7 +121,7 @@ def folded(made: Table, *, most: int = 15) -> Html:
 
 
 def as_markdown(parts: Sequence[Part], *, title: str, lead: Sequence[str], images: str | None) -> str:
-    """A Markdown file; pictures are linked to as PNG in `images`, or left out."""
+    """A Markdown file; pictures are linked to as PNG in `images`, or left out; long tables are left out."""
     lines = [f"# {title}", "", *(line for words in lead for line in (words, ""))]
     for part in parts:
         lines += [f"## {part.title}", ""]
@@ -129,8 +131,9 @@ def as_markdown(parts: Sequence[Part], *, title: str, lead: Sequence[str], image
             for picture in part.pictures:
                 lines += [f"![{picture.caption}]({images}/{picture.name}.png)", ""]
         for made in part.tables:
-            lines += [f"{made.caption}", ""] if made.caption else []
-            lines += _markdown_table(made)
+            if len(made.rows) <= LONG:
+                lines += [f"{made.caption}", ""] if made.caption else []
+                lines += _markdown_table(made)
     return "\n".join(lines).rstrip() + "\n"
 
 

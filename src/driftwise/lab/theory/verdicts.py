@@ -27,8 +27,8 @@ def of_coverage(rows: Sequence[Coverage], delta: float) -> list[str]:
             continue
         tight = max(row.tightest for row in mine)
         said.append(
-            f"**{band}** holds everywhere: left in at most {worst.failures} of {worst.runs} runs, where δ = {delta:g} "
-            f"allows {delta * worst.runs:.0f}. The largest error was {tight:.2f} of the band."
+            f"**{band}** holds everywhere: left in {worst.failures or 'none'} of {worst.runs:,} runs, where "
+            f"δ = {delta:g} allows {delta * worst.runs:.0f}. The largest error was {tight:.2f} of the band."
         )
         silent = [row for row in mine if row.informative < 0.05]
         said += [
@@ -94,7 +94,8 @@ def of_linear(rows: Sequence[LinearRow]) -> list[str]:
         mine = [row for row in rows if row.policy == name]
         first = mine[0]
         said.append(
-            f"**{name}** with a linear kernel makes the choices of **{first.twin}** in {first.same} of {first.steps} "
+            f"**{name}** with a linear kernel makes the choices of **{first.twin}** in {first.same:,} of "
+            f"{first.steps:,} "
             "steps" + (", every one." if first.same == first.steps else ".")
         )
         said += [
@@ -114,16 +115,15 @@ def of_linear(rows: Sequence[LinearRow]) -> list[str]:
 
 def of_growth(curves: Sequence[Growth]) -> list[str]:
     """Which orders grow as γ does, in the last decade of n."""
-    said = []
+    kinds: dict[str, list[str]] = {"agree": [], "faster": [], "slower": []}
     for g in curves:
         for (name, _), slope in zip(g.orders, g.order_slopes, strict=True):
-            if abs(g.slope - slope) <= 0.05:
-                verdict = "agrees"
-            elif slope > g.slope:
-                verdict = "grows faster than γ does here: as an upper bound right, as an estimate too large"
-            else:
-                verdict = "grows more slowly than γ does here: its regime is not reached yet"
-            said.append(
-                f"{g.case}: γ grows as n^{g.slope:.2f}, {name} as n^{slope:.2f} in the last decade; it {verdict}."
-            )
-    return said
+            kind = "agree" if abs(g.slope - slope) <= 0.05 else "faster" if slope > g.slope else "slower"
+            year = f" ({name[:4]})" if name[:4].isdigit() else ""
+            kinds[kind].append(f"{g.case}{year} {slope:.2f} against {g.slope:.2f}")
+    words = {
+        "agree": "In the last decade of n these orders grow as γ does, within 0.05",
+        "faster": "These grow faster than γ does there: right as upper bounds, too large as estimates",
+        "slower": "These grow more slowly than γ does there: their regime is not reached yet",
+    }
+    return [f"{words[kind]}: {'; '.join(cases)}." for kind, cases in kinds.items() if cases]
