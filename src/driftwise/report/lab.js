@@ -11,7 +11,8 @@
   const safe = s => s.replace(/[&<>"]/g, c => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   let chosen = 0, hidden = new Set(), touched = false;
 
-  const shown = c => c.lines.filter(l => !hidden.has(l.p));
+  // until a reader chooses, every case shows its own best
+  const shown = c => touched ? c.lines.filter(l => !hidden.has(l.p)) : c.lines.slice(0, FEW);
   const path = (c, ys, x, y) => ys.map((v, i) => `${i ? "L" : "M"}${x(c.steps[i]).toFixed(1)} ${y(v * c.unit).toFixed(1)}`).join("");
   const band = (c, l, x, y) => path(c, l.high, x, y) + [...c.steps.keys()].reverse()
     .map(i => `L${x(c.steps[i]).toFixed(1)} ${y(l.low[i] * c.unit).toFixed(1)}`).join("") + "Z";
