@@ -20,7 +20,8 @@ from driftwise.records import Array, Observation, Point
 from driftwise.seen import Seen
 
 BLOCK = 60_000  # entries of k(X) computed at a time
-SCANNING = 0.8  # of the weight has a say in a scan; all of it has where a climb goes on from there
+SCANNING = 0.5  # of the weight, at least, has a say in a scan of a box
+CLIMBING = 0.95  # and so much where climbs go on from there
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,7 @@ class Mixture:
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
         mean, std = self.predict(X)
-        slopes = _Slopes(self, X)
+        slopes = _Slopes(self, X, self.voices)
         for voice, (m, _, kP) in self._heard(X, self.voices):
             slopes.add(voice, 0, voice.alpha)
             slopes.add(voice, 1, m[:, None] * voice.alpha - kP)  # ½∂(σ_e² + μ_e²)
@@ -99,17 +100,17 @@ class Mixture:
 
     def optimism(self, X: Array, beta: float, *, least: float = 1.0) -> Array:
         """Σ w_e (μ_e + β σ_e), of the heaviest experts that have the share `least` of the weight: (m,)."""
-        voices = self.voices[: int(np.searchsorted(np.cumsum([v.weight for v in self.voices]), least - 1e-9)) + 1]
         total = np.zeros(len(X))
         for rows in self._blocks(X):
-            for voice, (m, s, _) in self._heard(X[rows], voices):
+            for voice, (m, s, _) in self._heard(X[rows], self.heaviest(least)):
                 total[rows] += voice.weight * (m + beta * s)
         return total
 
-    def optimism_gradient(self, X: Array, beta: float) -> tuple[Array, Array]:
-        """Σ w_e (μ_e + β σ_e) and its gradient: (m,), (m, d)."""
-        total, slopes = np.zeros(len(X)), _Slopes(self, X)
-        for voice, (m, s, kP) in self._heard(X, self.voices):
+    def optimism_gradient(self, X: Array, beta: float, *, least: float = 1.0) -> tuple[Array, Array]:
+        """The same and its gradient: (m,), (m, d)."""
+        voices = self.heaviest(least)
+        total, slopes = np.zeros(len(X)), _Slopes(self, X, voices)
+        for voice, (m, s, kP) in self._heard(X, voices):
             steep = beta / np.maximum(s, 1e-12)[:, None]
             total += voice.weight * (m + beta * s)
             slopes.add(voice, 0, voice.alpha - steep * kP)
@@ -165,6 +166,11 @@ class Mixture:
             made.append(Voice(f.expert.kernel, f.first, float(self.shares[i]), *padded, precision))
         return tuple(made)
 
+    def heaviest(self, least: float) -> tuple[Voice, ...]:
+        """As few as have the share `least` of the weight."""
+        enough = np.searchsorted(np.cumsum([v.weight for v in self.voices]), least - 1e-9)
+        return self.voices[: int(enough) + 1]
+
     def _imagined(self, f: Fit, now: float) -> Array:
         """A⁻¹ with the pending points among the observations."""
         X = self._X[f.first :]
@@ -189,12 +195,12 @@ class Mixture:
 class _Slopes:
     """Sums of c(x)ᵀ∂k(x)/∂x over experts, gathered so that each kernel's gradient is multiplied once."""
 
-    def __init__(self, mixture: Mixture, X: Array) -> None:
+    def __init__(self, mixture: Mixture, X: Array, voices: Sequence[Voice]) -> None:
         n = len(mixture._X)
         self.shape, self.coefficients = (len(X), 2, n), {}
         self.G, self.prior = {}, np.zeros_like(X)
         rows = np.arange(len(X))
-        for place in {v.kernel for v in mixture.voices}:
+        for place in {v.kernel for v in voices}:
             G = mixture.bank.kernels[place].gradient(X, np.vstack([mixture._X, X]))  # (m, n + m, d)
             self.G[place] = (G[:, :n], G[rows, n + rows])
             self.coefficients[place] = np.zeros(self.shape)
@@ -213,17 +219,17 @@ class _Slopes:
 
 @dataclass(frozen=True, eq=False)
 class Optimism:
-    """Σ w_e (μ_e + β σ_e), to be maximised. In a scan of a box the lightest experts are not asked."""
+    """Σ w_e (μ_e + β σ_e), to be maximised; in a hurry the lightest experts are not asked."""
 
     belief: Mixture
     beta: float
-    least: float = 1.0
+    hurry: bool = False
 
     def __call__(self, X: Array) -> Array:
-        return self.belief.optimism(X, self.beta, least=self.least)
+        return self.belief.optimism(X, self.beta, least=SCANNING if self.hurry else 1.0)
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
-        return self.belief.optimism_gradient(X, self.beta)
+        return self.belief.optimism_gradient(X, self.beta, least=CLIMBING if self.hurry else 1.0)
 
     def anchors(self) -> Array:
         return self.belief.observed

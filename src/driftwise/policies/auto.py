@@ -14,7 +14,7 @@ from driftwise.bank import GAP, HAZARD, Bank, Expert, Fit, Survey, shared
 from driftwise.diagnosis import Diagnosis, diagnose
 from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel, Level, Matern, Sum
-from driftwise.mixture import SCANNING, Mixture, Optimism
+from driftwise.mixture import Mixture, Optimism
 from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
 from driftwise.seen import Seen
@@ -138,8 +138,7 @@ class Auto:
         belief = self.belief(state, ask).imagine(ask.pending)
         if self.max_step is not None and len(state.seen):
             return nearby(Optimism(belief, self.width), self.space, state.seen.X[-1], self.max_step, ask)
-        least = SCANNING if self.space.points is None else 1.0
-        return self.space.argmax(Optimism(belief, self.width, least), ask)
+        return self.space.argmax(Optimism(belief, self.width, hurry=self.space.points is None), ask)
 
     def update(self, state: Known, seen: Observation) -> Known:
         now = state.seen.observe(seen, keep=self.window)
