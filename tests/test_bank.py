@@ -188,5 +188,6 @@ def test_time_is_counted_in_typical_gaps():
     seen = told(np.zeros(5), at=[10, 20, 30, 1000, 1010])
     assert seen.gap == 10
     assert seen.clock.tolist() == [-100, -99, -98, -1, 0]
+    assert np.isfinite(told(np.zeros(4), at=[-1e308, 1e308, 1e-308, 2e-308]).clock).all()
     assert told([1.0], at=[5.0]).gap == 1.0
     assert told([1.0, 2.0], at=[5.0, 5.0]).gap == 1.0

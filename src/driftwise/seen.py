@@ -12,6 +12,7 @@ from driftwise.posterior import location_scale
 from driftwise.records import Array, Observation
 
 TAIL = 10  # one in so many rewards, at either end, may be an outlier
+EVER = 1e12  # gaps: beyond, all is forgotten or nothing ever is
 REACH = 3.0  # rewards are cut off so many times the range of the rest beyond it
 
 
@@ -73,8 +74,9 @@ class Seen:
     @cached_property
     def gap(self) -> float:
         """The typical time between two observations."""
-        gaps = np.abs(np.diff(self.at))
-        gaps = gaps[gaps > 0]
+        with np.errstate(over="ignore"):
+            gaps = np.abs(np.diff(self.at))
+        gaps = gaps[(gaps > 0) & np.isfinite(gaps)]
         return float(np.median(gaps)) if len(gaps) else 1.0
 
     @cached_property
@@ -83,6 +85,7 @@ class Seen:
         return self.since_last(self.at)
 
     def since_last(self, at: Array) -> Array:
-        """Times as the clock has them."""
+        """Times as the clock has them, EVER at the most."""
         last = self.at[-1] if len(self) else 0.0
-        return (at - last) / self.gap
+        with np.errstate(over="ignore"):
+            return np.clip((at - last) / self.gap, -EVER, EVER)

@@ -1,9 +1,13 @@
 """auto: invariances that hold exactly, odd worlds that it survives, and what it says of worlds that are known."""
 
+import json
+
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from driftwise import RBF, Candidates, Choice, Float, Int, Study, Sum, policy
+from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
 from driftwise.kernels import Level
 from driftwise.policies import replay
@@ -173,6 +177,20 @@ def test_a_change_is_told_with_its_time():
 def test_an_old_change_is_no_alarm():
     study = explained(130, change=70)
     assert not study.alarm
+
+
+def test_the_command_line_tells_it(tmp_path):
+    path = str(tmp_path / "s.db")
+    study = Study("s", space=BOX, policy="auto", path=path)
+    for params, reward in world(40, change=25):
+        study.observe(params, reward)
+    shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path])
+    assert shown.exit_code == 0, shown.output
+    assert "of the last 40 observations count" in shown.output
+    assert "what matters: a" in shown.output
+    told = json.loads(CliRunner().invoke(app, ["study", "show", "s", "--path", path, "--json"]).output)
+    assert told["drift"]["seen"] == 40
+    assert told["drift"]["matters"] == study.drift().matters
 
 
 def test_policies_that_cannot_say_say_so():
