@@ -46,7 +46,7 @@ def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:
             raise InvalidInput(f"{what} is written NAME or NAME:KEY=VALUE,KEY=VALUE, got {part!r} in {spec!r}")
         if key in options:
             raise InvalidInput(f"option {key!r} is given twice in {spec!r}")
-        options[key] = kernel(value) if key == "kernel" else scalar(value)
+        options[key] = kernel(value) if key.endswith("kernel") else scalar(value)
     return name, options
 
 
