@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -28,6 +27,7 @@ def demo(
     Runs Deng's two worlds, one that jumps and one that slides, on many seeds; prints what each policy lost, and writes
     report/demo.html, which you can open in any browser and send to anybody.
     """
+    from driftwise.lab.engine import cores
     from driftwise.plots.style import LIGHT, blank
     from driftwise.report import demo as report
 
@@ -78,9 +78,3 @@ def _write(scenes: Sequence[Scene], out: Path) -> list[Path]:
             written.append(out / f"{scene.world}-{kind}.png")
             written[-1].write_bytes(png(make(scene)))
     return written
-
-
-def cores() -> int:
-    """How many this process may use."""
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1

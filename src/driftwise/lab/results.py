@@ -216,7 +216,8 @@ class Results:
 
     def curves(self, rows: Iterable[int]) -> Array:
         """R(t) at `checkpoints(horizon)` of rows of one horizon: (rows, points)."""
-        return np.array([np.array(self._curves[i].split(b","), dtype=float) for i in rows])
+        kept = [self._curves[i] for i in rows]
+        return np.fromstring(b",".join(kept), sep=",").reshape(len(kept), -1)
 
     @cached_property
     def cells(self) -> dict[tuple[str, str, int], dict[str, NDArray[np.int64]]]:
