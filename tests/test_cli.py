@@ -390,7 +390,7 @@ def test_abandon(good):
         ("tell prices nope abc", "got 'abc'"),
         ("tell prices nope nan", "reward must be finite"),
         ("tell prices nope 1e400", "reward must be finite"),
-        ("observe prices price=1 n=1 mode=a --reward 1", "parameter 'price': must be from 5 to 20"),
+        ("observe prices price=1 n=1 mode=a --reward 1", "parameter 'price' must be a number from 5 to 20"),
         ("observe prices price=9 mode=a --reward 1", "parameter 'n' is missing"),
         ("observe prices price=9 n=1 mode=a cost=3 --reward 1", "unknown parameter 'cost'"),
         ("observe prices price=9 n=1 mode=c --reward 1", "must be one of ['a', 'b'], got 'c'"),

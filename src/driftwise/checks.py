@@ -49,7 +49,7 @@ def probability(name: str, value: Any) -> float:
 def count(name: str, value: Any, *, least: int = 1, fix: str = "") -> int:
     """A whole number, at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise InvalidInput(f"{name} must be a whole number, got {shown(value)}" + _fix(fix))
+        raise InvalidInput(f"{name} must be a whole number, got {shown(value)}")
     if value < least:
         raise InvalidInput(f"{name} must be ≥ {least}, got {shown(value)}" + _fix(fix))
     return int(value)

@@ -62,7 +62,8 @@ class Posterior:
 
     def drop_oldest(self) -> Posterior:
         """One observation fewer; the factor is made anew when next needed, so no error gathers."""
-        assert len(self), "there is nothing to drop"
+        if not len(self):
+            raise InvalidInput("drop_oldest needs an observation to drop, got none; append one first")
         return self._with(self.X[1:], self.y[1:], self.K[1:, 1:])
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> Posterior:
@@ -92,6 +93,9 @@ class Posterior:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """μ(x) = kᵀA⁻¹y and σ(x) = √(k(x,x) − kᵀA⁻¹k) for the rows of X."""
+        X = np.asarray(X, dtype=float)
+        if X.ndim != 2:
+            raise InvalidInput(f"X must be rows of points, (m, d), got shape {X.shape}; one point is np.array([x])")
         rows = max(BLOCK // max(len(self), 1), 1)
         if len(X) > rows:
             means, stds = zip(*(self._moments(X[i : i + rows])[:2] for i in range(0, len(X), rows)), strict=True)

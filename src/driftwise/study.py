@@ -21,7 +21,6 @@ from driftwise.spaces import Space, as_space
 from driftwise.store import Asked, Chosen, Counts, Log, Store, Told, View, open_store
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
-LONGEST = 200  # characters of a name or a key
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
 PATIENCE = 32
 
@@ -102,7 +101,7 @@ class Study:
         are standardised unless `standardise=False`. A suggestion without a reward counts as pending while the next
         `patience` suggestions are made.
         """
-        _check_text("a study's name", name)
+        checks.name("a study's name", name)
         given = Description(_policy(policy, space, options), direction, seed, patience)
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
@@ -116,7 +115,7 @@ class Study:
     @classmethod
     def open(cls, name: str, *, path: Path) -> Self:
         """A study that is there already."""
-        _check_text("a study's name", name)
+        checks.name("a study's name", name)
         if path is None:
             raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
         store = open_store(path, create=False)
@@ -147,7 +146,7 @@ class Study:
     def ask(self, key: str | None = None, at: float | None = None) -> Suggestion:
         """What to try next. Asked again with the same `key` it gives the same suggestion, whoever asks and whenever."""
         if key is not None:
-            _check_text("a key", key)
+            checks.name("a key", key)
         time = None if at is None else _finite("at", at)
         return self._suggestion(self._log.ask(key, lambda view: self._choose(view, time)))
 
@@ -180,7 +179,7 @@ class Study:
     def observe(self, params: Params, reward: float, at: float | None = None, key: str | None = None) -> Receipt:
         """A reward at a point that nobody asked for; with a `key`, once however often it is sent."""
         if key is not None:
-            _check_text("a key", key)
+            checks.name("a key", key)
         x = self.space.to_unit(params)
         time = None if at is None else _finite("at", at)
         return self._receipt(self._log.observe(x, _reward(reward), time, key, self.policy.memory))
@@ -298,15 +297,10 @@ def _policy_as_given(policy: Any, space: Any, options: dict[str, Any]) -> AnyPol
     return made
 
 
-def _check_text(what: str, text: Any) -> None:
-    if not isinstance(text, str) or not 0 < len(text) <= LONGEST or not text.isprintable():
-        raise InvalidInput(f"{what} must be 1 to {LONGEST} printable characters, got {text!r:.80}")
-
-
 def _id(suggestion: Suggestion | str) -> str:
     id = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
     if not isinstance(id, str):
-        raise InvalidInput(f"tell takes a suggestion or its id, got {suggestion!r:.80}")
+        raise InvalidInput(f"give a suggestion or its id, got {suggestion!r:.80}")
     return id
 
 

@@ -167,7 +167,7 @@ def test_a_folder(tmp_path):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(StoreError, match="No such file"):
+    with pytest.raises(StoreError, match="there is no folder"):
         open_store(tmp_path / "nowhere" / "a.db")
 
 

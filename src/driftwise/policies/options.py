@@ -16,6 +16,7 @@ from driftwise.errors import InvalidInput
 from driftwise.information import MaximumGain
 from driftwise.kernels import Kernel, Matern, check_bounded
 from driftwise.records import Array
+from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
 from driftwise.theory.schedules import known_budget, unknown_budget
 
@@ -27,7 +28,10 @@ def model(space: Any, kernel: Kernel | None, noise: float, standardise: bool) ->
     """The model of the world."""
     if kernel is not None and not callable(kernel):
         raise InvalidInput(f"kernel must be a kernel, as RBF(0.2), got {kernel!r}")
-    return Model(as_space(space), kernel or Matern(2.5, 0.2), noise, standardise)
+    made = Model(as_space(space), kernel or Matern(2.5, 0.2), noise, standardise)
+    x = made.space.sample(generator(seed=0), 1)
+    made.kernel(x, x)  # lengthscales for another number of dimensions are refused now, and not at the first ask
+    return made
 
 
 def width(given: float | Width) -> Width:

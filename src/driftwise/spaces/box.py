@@ -89,11 +89,12 @@ class Box:
         unit: list[float] = []
         for name, parameter in self.parameters:
             if name not in params:
-                raise InvalidInput(f"parameter {name!r} is missing")
+                raise InvalidInput(f"parameter {name!r} is missing; it is {parameter.range}")
             try:
                 unit.extend(parameter.encode(params[name]))
-            except InvalidInput as error:
-                raise InvalidInput(f"parameter {name!r}: {error}") from None
+            except InvalidInput:
+                got = checks.shown(params[name])
+                raise InvalidInput(f"parameter {name!r} must be {parameter.range}, got {got}") from None
         return tuple(unit)
 
     def from_unit(self, x: Point) -> dict[str, Any]:

@@ -38,10 +38,15 @@ class Float:
         object.__setattr__(self, "high", checks.real("high", self.high))
         _check_bounds(self.low, self.high, self.log)
 
+    @property
+    def range(self) -> str:
+        """What it may be, in words."""
+        return f"a number from {self.low:g} to {self.high:g}"
+
     def encode(self, value: Value) -> tuple[float, ...]:
         number = checks.real("value", value)
         if not self.low <= number <= self.high:
-            raise InvalidInput(f"must be from {self.low:g} to {self.high:g}, got {checks.shown(value)}")
+            raise InvalidInput(f"must be {self.range}, got {checks.shown(value)}")
         low, high = _ends(self.low, self.high, self.log)
         unit = ((math.log(number) if self.log else number) - low) / (high - low)
         return (min(max(unit, 0.0), 1.0),)
@@ -80,19 +85,23 @@ class Int:
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            number = checks.count(name, getattr(self, name), least=-LARGEST, fix="use Float beyond 2⁴⁰")
+            number = checks.count(name, getattr(self, name), least=-LARGEST, fix="use Float beyond −2⁴⁰")
             if number > LARGEST:
                 raise InvalidInput(f"{name} must be at most 2⁴⁰, got {checks.shown(number)}; use Float beyond")
             object.__setattr__(self, name, number)
         _check_bounds(self.low, self.high, self.log)
 
+    @property
+    def range(self) -> str:
+        """What it may be, in words."""
+        return f"a whole number from {self.low} to {self.high}"
+
     def encode(self, value: Value) -> tuple[float, ...]:
         if isinstance(value, float | np.floating) and float(value).is_integer():
             value = int(value)
-        if isinstance(value, bool) or not isinstance(value, Integral):
-            raise InvalidInput(f"must be a whole number, got {checks.shown(value)}")
-        if not self.low <= int(value) <= self.high:
-            raise InvalidInput(f"must be from {self.low} to {self.high}, got {checks.shown(value)}")
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not whole or not self.low <= int(value) <= self.high:
+            raise InvalidInput(f"must be {self.range}, got {checks.shown(value)}")
         return (float(self._unit(np.array([float(value)]))[0]),)
 
     def decode(self, unit: tuple[float, ...]) -> int:
@@ -161,13 +170,18 @@ class Choice:
     def levels(self) -> int:
         return len(self.values)
 
+    @property
+    def range(self) -> str:
+        """What it may be, in words."""
+        return f"one of {checks.shown(list(self.values), 200)}"
+
     def encode(self, value: Value) -> tuple[float, ...]:
         if isinstance(value, np.generic):
             value = value.item()
         for i, known in enumerate(self.values):
             if isinstance(value, str | int | float | None) and _identity(value) == _identity(known):
                 return tuple(float(j == i) for j in range(self.size))
-        raise InvalidInput(f"must be one of {checks.shown(list(self.values), 200)}, got {checks.shown(value)}")
+        raise InvalidInput(f"must be {self.range}, got {checks.shown(value)}")
 
     def decode(self, unit: tuple[float, ...]) -> Value:
         return self.values[int(np.argmax(unit))]

@@ -88,6 +88,8 @@ def make(path: Path, build: Callable[[Path], None]) -> None:
     if left.exists() and left.stat().st_size and not path.exists():
         # SQLite would take it for the new file's own
         raise StoreError(f"{path}: it is gone but its log is there; put the file back, or move {left} away")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: there is no folder {path.parent}; make it first")
     aside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.new")
     try:
         os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644))

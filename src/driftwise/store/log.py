@@ -221,7 +221,7 @@ def _sql(limit: int | None) -> int:
 
 
 # --- the queries ------------------------------------------------------------------------------------------------------
-# Each is an index look-up or a bounded range of the primary key; tests/test_study_scale.py asks SQLite for its plans.
+# Each is an index look-up or a bounded range of the primary key; tests/study/test_scale.py asks SQLite for its plans.
 
 _S, _O = suggestions.c, observations.c
 _of_study = _O.study == sa.bindparam("s")
