@@ -346,6 +346,7 @@ def test_one_command_runs_both_and_writes_one_folder(tmp_path, monkeypatch):
     results = read(tmp_path / "out")
     assert sorted(set(results.policy.tolist())) == ["botorch", "optuna-tpe", "random", "sw-gp-ucb"]
     assert len(results) == 8
+    assert "optuna-tpe" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     before = (tmp_path / "t.md").read_text()
     # what is kept is enough, in a new folder and without the peers
     asked = arguments([*given[:-1], str(tmp_path / "again"), "--kept"])

@@ -10,6 +10,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import argparse  # noqa: E402
 import sys  # noqa: E402
 from collections.abc import Iterator, Sequence  # noqa: E402
+from importlib.metadata import version  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from rich.console import Console  # noqa: E402
@@ -22,8 +23,10 @@ from benchmarks.peers.shelf import Shelf, pairs  # noqa: E402
 from driftwise.errors import DriftwiseError  # noqa: E402
 from driftwise.lab.engine import Reply, Work, serial  # noqa: E402
 from driftwise.lab.experiment import conduct, versions  # noqa: E402
-from driftwise.lab.results import Folder, failures  # noqa: E402
+from driftwise.lab.report import digest  # noqa: E402
+from driftwise.lab.results import Folder, failures, manifest, read  # noqa: E402
 from driftwise.lab.trials import Entrant, Trial  # noqa: E402
+from driftwise.report.lab import lab_page  # noqa: E402
 
 WIDTH = 160  # of a table that is not on a screen
 
@@ -87,11 +90,21 @@ def run(asked: argparse.Namespace, console: Console) -> int:
     show(made, console)
     if asked.markdown:
         asked.markdown.write_text(table.markdown(made), encoding="utf-8")
-    console.print(f"the report: driftwise lab report {asked.out} -o {asked.out}/report.html", highlight=False)
+    console.print(f"the report is {page(asked.out)}", highlight=False)
     failed = {key: problem for key, problem in failures(asked.out).items() if key in wanted}
     for key, problem in failed.items():
         console.print(f"failed: {key}: {problem}", highlight=False, style="red")
     return len(failed)
+
+
+def page(out: Path) -> Path:
+    """Writes the lab's report of a results folder into it."""
+    found = digest(read(out), manifest=manifest(out), failed=len(failures(out)))
+    path = out / "report.html"
+    title = "The peers beside ours"
+    text = lab_page(found, title=title, version=version("driftwise"), folder="", inside=[], files=False)
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def show(made: Sequence[table.Row], console: Console) -> None:
