@@ -13,7 +13,7 @@ P_T, B = world.variation(T), world.bound(T)
 print(f"P_T = {P_T:.1f}, B = {B:.1f}, γ_T from {gain(T):.1f} to {gain.upper(T):.1f}")
 
 problem = Problem(gain.upper, T, P_T, B=B, R=world.noise.R, noise=noise, delta=delta)
-for promise in promises(problem):
+for promise in promises(problem, estimate=gain):
     known = "known" if promise.budget_known else "unknown"
     word = "vacuous" if promise.bound.vacuous else "below 2BT"
     print(f"{promise.policy:9} P_T {known:7}  remember {promise.memory:3}  β = {promise.beta:.1f}  {word}")

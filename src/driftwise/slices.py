@@ -41,7 +41,7 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     made = []
     for name, values in _axes(study).items():
         settings = [dict(best.params) | {name: value} for value in values]
-        if not isinstance(space, Box):  # candidates: those that agree with nothing but themselves
+        if not isinstance(space, Box):  # not every value makes a candidate together with the others' best
             settings = [space.from_unit(tuple(x)) for x in _along(space.points, best.params, space.names, name)]
             values = tuple(setting[name] for setting in settings)
         X = np.array([space.to_unit(setting) for setting in settings])

@@ -86,12 +86,13 @@ def _bars(shown: Slice) -> Text:
     """One line for each value: the mean as a bar."""
     low, high = float(np.min(shown.mean)), float(np.max(shown.mean))
     span = high - low or 1.0
-    margin = max(len(str(value)) for value in shown.values)
+    labels = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in shown.values]
+    margin = max(map(len, labels))
     text = Text(f"{shown.name}\n")
-    for value, mean, std in zip(shown.values, shown.mean, shown.std, strict=True):
+    for label, value, mean, std in zip(labels, shown.values, shown.mean, shown.std, strict=True):
         chosen = value == shown.best
         bar = "█" * (1 + round((float(mean) - low) / span * 24))
-        text.append(f"  {value!s:>{margin}} ", style="bold green" if chosen else "")
+        text.append(f"  {label:>{margin}} ", style="bold green" if chosen else "")
         text.append(f"{bar:<25}", style="green" if chosen else "blue")
         text.append(f" {mean:.4g} ± {std:.2g}\n")
     return text

@@ -16,6 +16,7 @@ from driftwise.errors import InvalidInput
 from driftwise.lab.metrics import student
 from driftwise.lab.tasks import Outcome, Task, perform_all
 
+WORLD = "deng-abrupt"
 HEADER = ("policy", "regret", "95% interval", "a step", "µs a step")
 
 
@@ -25,8 +26,11 @@ def compare(
         typer.Option(help="NAME or NAME:KEY=VALUE,KEY=VALUE; give it once for each policy. See: driftwise policies"),
     ],
     env: Annotated[
-        str, typer.Option(help="A simulated world, NAME or NAME:KEY=VALUE,… See: driftwise environments")
-    ] = "deng-abrupt",
+        str | None,
+        typer.Option(
+            help="A simulated world, NAME or NAME:KEY=VALUE,… See: driftwise environments", show_default=WORLD
+        ),
+    ] = None,
     rewards: Annotated[
         Path | None, typer.Option(help="A recording instead: a CSV with a row a time and a column a candidate.")
     ] = None,
@@ -62,8 +66,13 @@ def compare(
     world = _world(env, rewards, points)
     steps = horizon or world.horizon
     worlds = [world.seeded(seed) for seed in range(seeds)]
+    # what cannot be is told before anything runs: a policy, a step that was not recorded, a file
     for contender in contenders:
-        contender.on(world)  # a policy that cannot be made is told before anything runs
+        contender.on(world)
+    if rewards is not None:
+        world.best(steps)
+    if out is not None:
+        out.touch()
     tasks = [Task(contender, made, steps) for contender in contenders for made in worlds]
     with show.progress() as progress:
         bar = progress.add_task(world.name, total=len(tasks))
@@ -78,14 +87,16 @@ def compare(
         out.write_text(json.dumps({"results": [o.record() for o in outcomes]}, indent=2) + "\n", encoding="utf-8")
 
 
-def _world(env: str, rewards: Path | None, points: Path | None) -> SeededEnvironment:
+def _world(env: str | None, rewards: Path | None, points: Path | None) -> SeededEnvironment:
     if rewards is not None:
+        if env is not None:
+            raise InvalidInput(f"--rewards is a world of its own, got --env {env} beside it; give one of the two")
         return recorded(rewards, points, name=rewards.stem)
     if points is not None:
         raise InvalidInput(
             "--points gives the coordinates of a recording's candidates; give the recording as --rewards"
         )
-    name, options = parse.named(env, what="an environment")
+    name, options = parse.named(env or WORLD, what="an environment")
     return environment(name, **options)
 
 

@@ -10,7 +10,7 @@ from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.kernels import RBF, Kernel, Linear, Matern
 from driftwise.lab.tasks import Contender
 from driftwise.policies import REGISTRY, options_of
-from driftwise.spaces import Choice, Float, Int, Parameter
+from driftwise.spaces import Choice, Float, Int, Parameter, Space
 
 KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
 
@@ -135,12 +135,14 @@ def _range(written: str, number: Callable[[str], Any]) -> tuple[Any, Any, bool]:
     raise InvalidInput(f"a range is two {kind} as LOW:HIGH or LOW:HIGH:log, got {written!r}")
 
 
-def params(pairs: Iterable[str]) -> dict[str, Any]:
-    """price=12.5 mode=a as a dict.
+def params(pairs: Iterable[str], space: Space) -> dict[str, Any]:
+    """price=12.5 mode=a as a dict, with the values that the space's choices have.
 
-    >>> params(["price=12.5", "mode=a"])
-    {'price': 12.5, 'mode': 'a'}
+    >>> from driftwise.spaces import as_space
+    >>> params(["price=12.5", "mode=7"], as_space({"price": Float(5, 20), "mode": Choice(["7", "8"])}))
+    {'price': 12.5, 'mode': '7'}
     """
+    chosen = {name: _written(p) for name, p in getattr(space, "parameters", ()) if isinstance(p, Choice)}
     made: dict[str, Any] = {}
     for pair in pairs:
         name, sign, value = pair.partition("=")
@@ -148,5 +150,11 @@ def params(pairs: Iterable[str]) -> dict[str, Any]:
             raise InvalidInput(f"a setting is written NAME=VALUE, got {pair!r}")
         if name in made:
             raise InvalidInput(f"parameter {name!r} is given twice")
-        made[name] = scalar(value)
+        made[name] = chosen.get(name, {}).get(value, scalar(value))
     return made
+
+
+def _written(choice: Choice) -> dict[str, Any]:
+    """Its values by how they are written; what is ambiguous, as 7 and "7", is left to `scalar`."""
+    names = [str(value) for value in choice.values]
+    return {name: value for name, value in zip(names, choice.values, strict=True) if names.count(name) == 1}

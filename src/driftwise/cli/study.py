@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -41,6 +42,7 @@ File = Annotated[Path, typer.Option("--path", envvar="DRIFTWISE_PATH", help="The
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 At = Annotated[float | None, typer.Option(help="Your own time; the number of the step if not given.")]
 DEFAULT = Path("driftwise.db")
+OURS = ("number", "at", "reward")  # columns of an export that a parameter may be called, too
 NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and no option
 
 
@@ -80,7 +82,7 @@ def create(
         show.as_json(_summary(made.describe()))
     else:
         _say(f"study [bold]{show.plain(name)}[/bold] is in {show.plain(str(path))}")
-        _say(f"next: driftwise study ask {show.plain(name)}")
+        _say(f"next: {_command('ask', name, path=path)}")
 
 
 @app.command()
@@ -97,7 +99,7 @@ def ask(
         show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
         return
     _say(f"try [bold]{show.plain(_setting(s.params))}[/bold]")
-    _say(f"then: driftwise study tell {show.plain(name)} {show.plain(s.id)} REWARD")
+    _say(f"then: {_command('tell', name, s.id, 'REWARD', path=path)}")
 
 
 @app.command(context_settings=NEGATIVE)
@@ -124,7 +126,8 @@ def observe(
     as_json: Json = False,
 ) -> None:
     """A reward at a setting that nobody asked for."""
-    _receipt(Study.open(name, path=path).observe(parse.params(setting), reward, at=at, key=key), as_json)
+    study = Study.open(name, path=path)
+    _receipt(study.observe(parse.params(setting, study.space), reward, at=at, key=key), as_json)
 
 
 @app.command()
@@ -132,10 +135,14 @@ def abandon(
     name: Name,
     id: Annotated[str, typer.Argument(help="The suggestion's id.", show_default=False)],
     path: File = DEFAULT,
+    as_json: Json = False,
 ) -> None:
     """A suggestion that will not be tried: it counts as no observation."""
     Study.open(name, path=path).abandon(id)
-    _say("abandoned; should a reward come after all, tell it and it counts")
+    if as_json:
+        show.as_json({"id": id, "abandoned": True})
+    else:
+        _say("abandoned; should a reward come after all, tell it and it counts")
 
 
 @app.command()
@@ -163,19 +170,17 @@ def show_study(
     from driftwise.slices import slices
 
     study = Study.open(name, path=path)
-    summary = study.describe()
     if as_json:
-        best = study.recommend() if summary.counts.told else None
-        found = {"params": dict(best.params), "mean": best.mean, "std": best.std} if best else None
-        waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
-        drift = {"drift": asdict(study.drift())} if best and hasattr(study.policy, "diagnose") else {}
-        show.as_json(_summary(summary) | {"recommendation": found, "pending": waiting} | drift)
+        show.as_json(_standing(study))
         return
-    if not summary.counts.told:
-        _head(summary)
-        _say(f"no rewards yet; next: driftwise study ask {show.plain(name)}")
+    try:
+        best, drawn = slices(study)
+    except InvalidInput as nothing:  # no rewards yet, or a policy that believes nothing
+        if png is not None:
+            raise
+        _head(study.describe())
+        _say(show.plain(str(nothing)))
         return
-    best, drawn = slices(study)
     if parameter is not None:
         drawn = [each for each in drawn if each.name == parameter]
         if not drawn:
@@ -185,7 +190,7 @@ def show_study(
     if png is not None:
         _picture(drawn[0], study, png)
         return
-    _head(summary)
+    _head(study.describe())
     _say(f"best now: {_expected(best)}")
     _say(_drift(study.drift()) + "\n" if hasattr(study.policy, "diagnose") else "")
     for each in drawn:
@@ -216,17 +221,17 @@ def export(
     if out is not None and out.suffix not in (".csv", ".json"):
         raise InvalidInput(f"--out must end in .csv or .json, got {str(out)!r}")
     study = Study.open(name, path=path)
-    rows = (
-        {"number": o.number, "at": o.at} | study.space.from_unit(o.x) | {"reward": o.y} for o in study.observations()
-    )
+    rows = ((o.number, o.at, study.space.from_unit(o.x), o.y) for o in study.observations())
     stream = sys.stdout if out is None else out.open("w", encoding="utf-8", newline="")
     try:
         if as_json or (out is not None and out.suffix == ".json"):
-            stream.write(json.dumps({"study": name, "observations": list(rows)}, indent=2, ensure_ascii=False) + "\n")
+            log = [{"number": number, "at": at, "params": params, "reward": y} for number, at, params, y in rows]
+            stream.write(json.dumps({"study": name, "observations": log}, indent=2, ensure_ascii=False) + "\n")
         else:
-            writer = csv.DictWriter(stream, ["number", "at", *study.space.names, "reward"], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+            writer = csv.writer(stream, lineterminator="\n")
+            names = (f"params.{name}" if name in OURS else name for name in study.space.names)
+            writer.writerow(["number", "at", *names, "reward"])
+            writer.writerows([number, at, *params.values(), y] for number, at, params, y in rows)
     finally:
         if out is not None:
             stream.close()
@@ -234,6 +239,12 @@ def export(
 
 def _say(line: str) -> None:
     show.out().print(line, soft_wrap=True)
+
+
+def _command(verb: str, name: str, *rest: str, path: Path) -> str:
+    """What to type next: with the path where it is not the usual one."""
+    where = [] if path == DEFAULT else ["--path", str(path)]
+    return show.plain(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
 
 
 def _setting(params: Any) -> str:
@@ -273,6 +284,18 @@ def _receipt(receipt: Any, as_json: bool) -> None:
     )
 
 
+def _standing(study: Study) -> dict[str, Any]:
+    """All that `show` has to say, for scripts."""
+    try:
+        best = study.recommend()
+    except InvalidInput:  # no rewards yet, or a policy that believes nothing
+        best = None
+    found = {"params": dict(best.params), "mean": best.mean, "std": best.std} if best else None
+    waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
+    drift = {"drift": asdict(study.drift())} if best and hasattr(study.policy, "diagnose") else {}
+    return _summary(study.describe()) | {"recommendation": found, "pending": waiting} | drift
+
+
 def _summary(summary: Summary) -> dict[str, Any]:
     policy, counts = summary.description.policy, summary.counts
     return {
@@ -284,12 +307,16 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "asked": counts.asked,
         "told": counts.told,
         "awaited": counts.awaited,
+        "abandoned": counts.abandoned,
+        "jittered": counts.jittered,
     }
 
 
 def _head(summary: Summary) -> None:
     s = _summary(summary)
     state = f"{s['told']} rewards, {s['awaited']} awaited"
+    if s["jittered"]:
+        state += f", {s['jittered']} questions that needed jitter (at most {summary.counts.jitter:.0e})"
     _say(f"[bold]{show.plain(s['name'])}[/bold]  {s['policy']}, {s['direction']}, {state}")
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from driftwise.cli import parse, show
 from driftwise.information import MaximumGain
+from driftwise.kernels import Kernel, Scaled
 from driftwise.theory.bounds import Bound, Problem
 from driftwise.theory.promises import Promise, cube, promises
 
@@ -39,20 +41,34 @@ def theory(
 
       driftwise theory --noise 1 --budget 0.01 --horizon 10000 --B 50
     """
-    gain = MaximumGain(parse.kernel(kernel), noise, tuple(map(tuple, cube(dim, points).tolist())))
+    largest = _largest(parse.kernel(kernel), dim)
+    gain = MaximumGain(_divided(parse.kernel(kernel), largest), noise, tuple(map(tuple, cube(dim, points).tolist())))
     problem = Problem(gain.upper, horizon, budget, B=B, R=R, noise=noise, delta=delta)
-    found = promises(problem)
+    found = promises(problem, estimate=gain)
     if as_json:
         given = {"kernel": kernel, "dim": dim, "horizon": horizon, "budget": budget}
-        given |= {"B": B, "R": R, "noise": noise, "delta": delta, "points": points}
+        given |= {"B": B, "R": R, "noise": noise, "delta": delta, "points": points, "kernel_divided_by": largest}
         gamma = {"lower": gain(horizon), "upper": gain.upper(horizon)}
         show.as_json({"problem": given, "gain": gamma, "promises": [_record(promise) for promise in found]})
         return
     console = show.out()
+    if largest > 1:
+        console.print(
+            f"the kernel is divided by {largest:g}, so that k(x, x) ≤ 1 on [0, 1]^{dim} as the theorems assume"
+        )
     console.print(f"γ_T of {horizon} samples lies between {gain(horizon):.4g} and {gain.upper(horizon):.4g}")
     console.print(f"R(T) ≤ 2BT = {2 * B * horizon:.4g} whatever is done\n")
     console.print(show.table(f"With probability {1 - delta:g}", HEADER, [_row(promise) for promise in found]))
     console.print(verdict(found), style="yellow" if any(p.bound.vacuous for p in found) else "")
+
+
+def _largest(kernel: Kernel, dim: int) -> float:
+    """The largest k(x, x) on [0, 1]^d, at least 1: kernels from the command line have it in the far corner."""
+    return max(1.0, float(kernel.diagonal(np.ones((1, dim)))[0]))
+
+
+def _divided(kernel: Kernel, largest: float) -> Kernel:
+    return kernel if largest == 1 else Scaled(kernel, 1 / largest)
 
 
 def verdict(found: list[Promise]) -> str:

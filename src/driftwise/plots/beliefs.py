@@ -180,7 +180,8 @@ def belief_now(
         )
     if recommended is not None:
         axes.axvline(recommended, color=theme.colour(0), linewidth=1.4, zorder=1, label="best now")
-    axes.set_xlim(float(x[0]), float(x[-1]))
+    if x[0] < x[-1]:
+        axes.set_xlim(float(x[0]), float(x[-1]))
     if log:
         _log_axis(axes)
     figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=9, labelcolor=theme.ink)

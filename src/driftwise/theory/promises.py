@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,11 +33,14 @@ class Promise:
     gain: float  # γ of the memory
     beta: float  # at full memory
     bound: Bound  # Theorem 1 or 2
-    sharp: Bound  # the same with √(n/λ) in place of ξ_n
+    sharp: Bound  # the same with ½√(n/λ) in place of ξ_n
 
 
-def promises(problem: Problem) -> list[Promise]:
+def promises(problem: Problem, *, estimate: Callable[[int], float] | None = None) -> list[Promise]:
     """R-GP-UCB and SW-GP-UCB with the memory of Remark (2), which knows P_T, and of Remark (3), which does not.
+
+    A bound needs γ from above, a memory does not: `estimate` is the γ that H and w follow from, in policies
+    `MaximumGain` itself, from below; the problem's own where it is not given.
 
     >>> for p in promises(Problem(lambda n: math.log(1 + n), horizon=100, budget=1.0)):
     ...     print(p.policy, p.budget_known, p.memory, p.bound.vacuous)
@@ -46,7 +50,7 @@ def promises(problem: Problem) -> list[Promise]:
     sw-gp-ucb False 15 True
     """
     T = problem.horizon
-    gamma = problem.gain(T)
+    gamma = (estimate or problem.gain)(T)
     memories = {True: known_budget(gamma, T, problem.budget), False: unknown_budget(gamma, T)}
     return [
         _promise(problem, policy, known, n) for policy in ("r-gp-ucb", "sw-gp-ucb") for known, n in memories.items()
