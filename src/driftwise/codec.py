@@ -7,7 +7,7 @@ tuples become lists and come back as tuples; floats keep every bit.
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
+import importlib
 import json
 import math
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ import numpy as np
 from driftwise import policies
 from driftwise.errors import InvalidInput
 
-ROOMS = ("kernels", "spaces", "acquisition", "widths", "policies")  # a package stands for the modules it imports
-LATER = ("time_kernels", "information")  # where there are such
+# where descriptions are made; a package stands for the modules it imports
+ROOMS = ("kernels", "time_kernels", "spaces", "acquisition", "information", "widths", "policies")
 
 
 def dumps(value: Any) -> str:
@@ -104,9 +104,7 @@ def registry() -> dict[str, type]:
 
 
 def _modules() -> Iterator[ModuleType]:
-    for name in (*ROOMS, *LATER):
-        if importlib.util.find_spec(f"driftwise.{name}") is None:
-            continue
+    for name in ROOMS:
         room = importlib.import_module(f"driftwise.{name}")
         yield room
         own = [part for part in vars(room).values() if isinstance(part, ModuleType)]
