@@ -78,8 +78,8 @@ def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten():
     assert [label.split(",")[0] for label in shown.inside] == ["GP-UCB", "R-GP-UCB", "SW-GP-UCB"]
     plain, restart, window = shown.inside.values()
     assert (plain.restarts, plain.window) == ((), None)
-    assert restart.restarts == (51, 101)
-    assert window.window == 50
+    assert restart.restarts == (61,)
+    assert window.window == 60
     for label, total in shown.totals.items():
         mine = [o.cumulative_regret for o in outcomes if o.policy == label]
         assert float(total.mean) == pytest.approx(np.mean(mine))
