@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,31 @@ def test_every_policy_comes_back(name):
     again = codec.loads(codec.dumps(made))
     assert again == made
     assert type(again) is type(made)
+
+
+WRITTEN = (
+    '{"type":"Window","model":{"type":"Model","space":{"type":"Box","parameters":[["price",{"type":"Float","low":5.0,'
+    '"high":20.0,"log":false}],["n",{"type":"Int","low":1,"high":8,"log":true}],["m",{"type":"Choice","values":["a",null]}'
+    ']]},"kernel":{"type":"Matern","nu":2.5,"lengthscale":0.2},"noise":0.01,"standardise":true},'
+    '"width":{"type":"Constant","beta":2.0},"window":30}'
+)
+
+
+def test_what_was_written_in_version_0_1_is_read_for_ever():
+    space = {"price": Float(5, 20), "n": Int(1, 8, log=True), "m": Choice(["a", None])}
+    assert codec.loads(WRITTEN) == policy("sw-gp-ucb", space, window=30, standardise=True)
+
+
+def test_a_policy_of_ones_own_is_known_once_it_is_registered(monkeypatch):
+    @dataclass(frozen=True)
+    class Mine:
+        space: Candidates
+
+    mine = Mine(Candidates([[0.0]]))
+    with pytest.raises(InvalidInput, match=r"driftwise\.policies\.REGISTRY"):
+        codec.dumps(mine)
+    monkeypatch.setitem(REGISTRY, "mine", Mine)
+    assert codec.loads(codec.dumps(mine)) == mine
 
 
 def test_floats_keep_every_bit():

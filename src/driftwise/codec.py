@@ -60,7 +60,10 @@ def encode(value: Any) -> Any:
         return {"type": "dict", "items": [[encode(key), encode(item)] for key, item in value.items()]}
     kind = type(value).__name__
     if registry().get(kind) is not type(value):
-        raise InvalidInput(f"{value!r:.80} cannot be written down: {kind} is none of {', '.join(sorted(registry()))}")
+        raise InvalidInput(
+            f"{value!r:.80} cannot be written down: {kind} is not known; put a policy of your own into "
+            f"driftwise.policies.REGISTRY, else use one of {', '.join(sorted(registry()))}"
+        )
     return {"type": kind} | {name: encode(getattr(value, name)) for name in _fields(type(value))}
 
 
@@ -88,19 +91,20 @@ def decode(data: Any) -> Any:
         raise InvalidInput(f"{kind} cannot be made from {sorted(given)}: {error}") from None
 
 
-@cache
 def registry() -> dict[str, type]:
-    """Every class that may be written and made again, by name: the policies, and what they are made of.
+    """Every class that may be written and made again, by name: the policies, and what they are made of."""
+    return _parts() | {cls.__name__: cls for cls in policies.REGISTRY.values()}  # a user may add to it at any time
 
-    A name that two classes have, as a policy's `State`, is left out unless one of them is a registered policy.
-    """
+
+@cache
+def _parts() -> dict[str, type]:
+    """What policies are made of. A name that two classes have, as a policy's `State`, is left out."""
     named: dict[str, list[type]] = {}
     for module in _modules():
         for cls in vars(module).values():
             if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__:
                 named.setdefault(cls.__name__, []).append(cls)
-    unambiguous = {name: classes[0] for name, classes in named.items() if len(classes) == 1}
-    return unambiguous | {cls.__name__: cls for cls in policies.REGISTRY.values()}
+    return {name: classes[0] for name, classes in named.items() if len(classes) == 1}
 
 
 def _modules() -> Iterator[ModuleType]:
