@@ -9,3 +9,5 @@ from hypothesis import settings  # noqa: E402
 
 settings.register_profile("driftwise", deadline=None, derandomize=True, max_examples=60, print_blob=False)
 settings.load_profile("driftwise")
+
+from calls import call, good, refused  # noqa: E402, F401  the command line's fixtures; two conftest.py would clash

@@ -181,7 +181,7 @@ def test_engines_by_name():
 
 def command(out, name):
     policies = [word for c in ("sw-gp-ucb:window=10", "random") for word in ("--policy", c)]
-    sizes = ["--quick", "--seeds", "12", "--horizon", "150", "--jobs", "2"]
+    sizes = ["--quick", "--seeds", "12", "--horizon", "600", "--jobs", "2"]
     main = "from driftwise.cli import main; main()"
     run = [sys.executable, "-c", main, "lab", "run", "--suite", "deng", "--engine", name, "--out", str(out)]
     return [*run, *policies, *sizes]
@@ -203,7 +203,7 @@ def test_a_killed_run_goes_on_where_it_was_and_ends_in_the_same_bytes(tmp_path, 
     before = set(read(tmp_path).key)
     assert 5 <= len(before) < 48
     contenders = [Contender("sw-gp-ucb:window=10", "sw-gp-ucb", (("window", 10),)), CONTENDERS[1]]
-    trials = plan([DENG], contenders, seeds=12, horizon=150)
+    trials = plan([DENG], contenders, seeds=12, horizon=600)
     told = []
     with Folder(tmp_path) as folder:
         assert conduct(trials, folder, serial, tell=told.append).failed == 0
