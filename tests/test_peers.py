@@ -17,6 +17,7 @@ from benchmarks.peers.contenders import OURS, PEERS, ours, peers, untold
 from benchmarks.peers.elsewhere import Elsewhere, PaidOnce, request
 from benchmarks.peers.shelf import SHELF, Shelf, kept_steps, packed, unpacked
 from benchmarks.peers.worker import answer, trial_of
+from scipy import stats
 
 from driftwise.environments import worlds
 from driftwise.environments.drift import Rotating
@@ -298,13 +299,24 @@ def test_shares_are_of_random_on_the_same_world():
     best, base = table.rows(runs)
     assert (best.policy, base.policy) == ("x", "random")
     assert best.shares == pytest.approx({"a": 0.3, "b": 0.2})
-    assert best.mean == student(np.array([0.5, 0.1, 0.2]))
+    assert best.mean.mean == pytest.approx(0.25)
+    assert best.mean.high == np.inf  # case b has one seed
     assert (best.runs, best.seconds, best.wall) == (3, 0.7, 0.7)
     text = table.markdown([best, base])
     assert text.splitlines()[0] == "| policy | a | b | mean [95%] | runs | CPU ms a step | median ms a step |"
-    assert text.splitlines()[2].startswith("| x | 0.30 | 0.20 | 0.27 [")
+    assert text.splitlines()[2].startswith("| x | 0.30 | 0.20 | 0.25 | 3 | 700 |")
     with pytest.raises(InvalidInput, match="add it to --ours"):
         table.rows(runs[4:])
+
+
+def test_an_interval_over_cases_is_that_of_seeds_within_them():
+    values = np.array([0.2, 0.5, 0.3, 0.8])
+    one = table.over_cases([values])
+    assert (one.low, one.high) == pytest.approx((student(values).low, student(values).high))
+    two = table.over_cases([values, values + 7.0])  # that the second is harder says nothing of the seeds
+    assert two.mean == pytest.approx(values.mean() + 3.5)
+    width = stats.t.ppf(0.975, 6) / stats.t.ppf(0.975, 3) / np.sqrt(2)
+    assert two.high - two.mean == pytest.approx(width * (one.high - one.mean))
 
 
 @pytest.mark.parametrize(
