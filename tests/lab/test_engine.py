@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -191,7 +192,10 @@ def command(out, name):
 def test_a_killed_run_goes_on_where_it_was_and_ends_in_the_same_bytes(tmp_path, name, blow):
     if not hasattr(signal, blow):
         pytest.skip(f"this system has no {blow}")
-    process = subprocess.Popen(command(tmp_path, name), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background is born deaf to it
+    process = subprocess.Popen(
+        command(tmp_path, name), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=heed
+    )
     path = tmp_path / "results.jsonl"
     while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= 5):
         time.sleep(0.005)
