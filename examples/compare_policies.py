@@ -8,7 +8,7 @@ from driftwise.lab import regrets, student
 SEEDS, HORIZON = 15, 300
 world = dw.environment("deng-abrupt")
 
-for name, options in [("gp-ucb", {}), ("r-gp-ucb", {"interval": 50}), ("sw-gp-ucb", {"window": 50})]:
+for name, options in [("gp-ucb", {}), ("r-gp-ucb", {"interval": 60}), ("sw-gp-ucb", {"window": 60})]:
     policy = dw.policy(name, world.space, kernel=world.kernel, noise=world.noise.variance, width=2.0, **options)
     totals = [regrets(dw.run(policy, world, HORIZON, seed=seed)).sum() for seed in range(SEEDS)]
     regret = student(np.array(totals))
