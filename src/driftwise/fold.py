@@ -75,5 +75,10 @@ class Fold:
 
     def _advance(self, log: list[Observation]) -> None:
         for seen in log:
-            signed = seen if self.sign > 0 else replace(seen, y=-seen.y)
-            self.kept.append(Folded(seen.number, self.policy.update(self.kept[-1].state, signed)))
+            state = self.policy.update(self.kept[-1].state, signed(seen, self.sign))
+            self.kept.append(Folded(seen.number, state))
+
+
+def signed(seen: Observation, sign: float) -> Observation:
+    """As policies see it, who maximise."""
+    return seen if sign > 0 else replace(seen, y=-seen.y)

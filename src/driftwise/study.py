@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from driftwise import checks, codec
+from driftwise import checks, codec, history
 from driftwise.acquisition import Belief, Ucb
 from driftwise.diagnosis import Diagnosis
 from driftwise.differences import difference
 from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.fold import Fold
+from driftwise.history import Explain, Moment
 from driftwise.policies import REGISTRY, AnyPolicy, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion
@@ -211,14 +212,29 @@ class Study:
 
     def drift(self, at: float | None = None) -> Diagnosis:
         """How fast the world moves, when it last changed abruptly, and which parameters matter: of `auto`."""
-        explain = getattr(self.policy, "diagnose", None)
-        if explain is None:
-            raise InvalidInput(f"{self.policy.name} does not say how the world moves; use the policy auto")
+        explain = self._explainer()
         time = None if at is None else _finite("at", at)
         with self._log.view() as view:
             self._check_told(view)
-            found: Diagnosis = explain(self._fold.state(view), self._next(view, time))
-            return found
+            return explain(self._fold.state(view), self._next(view, time))
+
+    def drift_history(self, points: int = 40) -> list[Moment]:
+        """What `drift` would have said after one observation and another, oldest first; the last is the newest one.
+
+        The moments are spread evenly over the log, or over its end: they are at most 12 observations apart, so that no
+        alarm is missed. Each equals what `drift(at=moment.at)` of a study says that was told no more than that.
+        """
+        explain = self._explainer()
+        needed = history.needed(self.policy, points)
+        with self._log.view() as view:
+            log = view.tail(needed)
+        return history.history(self.policy, log, explain, points=points, sign=self.description.sign)
+
+    def _explainer(self) -> Explain:
+        explain: Explain | None = getattr(self.policy, "diagnose", None)
+        if explain is None:
+            raise InvalidInput(f"{self.policy.name} does not say how the world moves; use the policy auto")
+        return explain
 
     @property
     def alarm(self) -> bool:

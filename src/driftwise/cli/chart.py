@@ -40,7 +40,7 @@ def _curve(shown: Slice) -> Text:
         top, bottom = row((mean + BAND * std)[2 * column]), row((mean - BAND * std)[2 * column])
         for line in range(math.floor(top), min(math.floor(bottom), HEIGHT - 1) + 1):
             cells[line][column], styles[line][column] = "░", "blue"
-    for (line, column), bits in _dots([row(y) for y in mean]).items():
+    for (line, column), bits in dots([row(y) for y in mean], HEIGHT).items():
         cells[line][column], styles[line][column] = chr(0x2800 + bits), "bold cyan"
     for place, reward in zip(_positions([v for v, _ in shown.seen], shown), rewards, strict=True):
         line, column = int(row(reward)), min(int(place * WIDTH), WIDTH - 1)
@@ -48,13 +48,13 @@ def _curve(shown: Slice) -> Text:
     return _framed(cells, styles, shown, low, high)
 
 
-def _dots(rows: Sequence[float]) -> dict[tuple[int, int], int]:
-    """The line through `rows`, two a column, as the bits of Braille characters."""
+def dots(rows: Sequence[float], height: int) -> dict[tuple[int, int], int]:
+    """The line through `rows`, two a column and in lines from the top, as the bits of Braille characters."""
     bits: dict[tuple[int, int], int] = {}
     before = rows[0]
     for half, here in enumerate(rows):
         for dot in range(int(min(before, here) * 4), int(max(before, here) * 4) + 1):
-            line, quarter = divmod(min(dot, HEIGHT * 4 - 1), 4)
+            line, quarter = divmod(min(dot, height * 4 - 1), 4)
             cell = (line, half // 2)
             bits[cell] = bits.get(cell, 0) | BRAILLE[half % 2][quarter]
         before = here

@@ -15,6 +15,7 @@ import typer
 from driftwise.cli import parse, show
 from driftwise.diagnosis import Diagnosis
 from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.history import STILL, Moment, alarms, changed
 from driftwise.records import Recommendation
 from driftwise.study import Study, Summary
 
@@ -163,15 +164,26 @@ def show_study(
     parameter: Annotated[
         str | None, typer.Option(help="Along which parameter; all in the terminal, the first in a picture.")
     ] = None,
+    only_time: Annotated[
+        bool, typer.Option("--over-time", help="Only how the world moved, of the policy auto; with --png as a picture.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Where a study stands, and what it believes along each parameter, the others at the best setting."""
+    """Where a study stands, and what it believes along each parameter, the others at the best setting.
+
+    With the policy auto also how the world moved: the drift and the observations in use over time, and the abrupt
+    changes.
+    """
     from driftwise.cli.chart import chart
+    from driftwise.cli.over_time import over_time
     from driftwise.slices import slices
 
     study = Study.open(name, path=path)
     if as_json:
         show.as_json(_standing(study))
+        return
+    if only_time:
+        _over_time(study, png)
         return
     try:
         best, drawn = slices(study)
@@ -195,6 +207,8 @@ def show_study(
     _say(_drift(study.drift()) + "\n" if hasattr(study.policy, "diagnose") else "")
     for each in drawn:
         show.out().print(chart(each))
+    if hasattr(study.policy, "diagnose"):
+        show.out().print(over_time(study.drift_history()))
 
 
 @app.command("list")
@@ -259,7 +273,7 @@ def _expected(best: Recommendation) -> str:
 
 def _drift(found: Diagnosis) -> str:
     """How the world moves, in a few lines."""
-    moving = found.rate >= 1e-3
+    moving = found.rate >= STILL
     pace = f"renews {100 * found.rate:.2g}% of itself a step of {found.gap:.4g}" if moving else "stands still"
     lines = [f"the world {pace}; {found.in_use:.0f} of the last {found.seen} observations count"]
     if found.change is not None and found.change.probability >= 0.1:
@@ -292,7 +306,10 @@ def _standing(study: Study) -> dict[str, Any]:
         best = None
     found = {"params": dict(best.params), "mean": best.mean, "std": best.std} if best else None
     waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
-    drift = {"drift": asdict(study.drift())} if best and hasattr(study.policy, "diagnose") else {}
+    drift: dict[str, Any] = {}
+    if best and hasattr(study.policy, "diagnose"):
+        moments = [{"number": m.number, "at": m.at} | asdict(m.drift) for m in study.drift_history()]
+        drift = {"drift": asdict(study.drift()), "drift_history": moments}
     return _summary(study.describe()) | {"recommendation": found, "pending": waiting} | drift
 
 
@@ -318,6 +335,38 @@ def _head(summary: Summary) -> None:
     if s["jittered"]:
         state += f", {s['jittered']} questions that needed jitter (at most {summary.counts.jitter:.0e})"
     _say(f"[bold]{show.plain(s['name'])}[/bold]  {s['policy']}, {s['direction']}, {state}")
+
+
+def _over_time(study: Study, png: Path | None) -> None:
+    """How the world moved, in the terminal or as a picture."""
+    from driftwise.cli.over_time import over_time
+
+    moments = study.drift_history()
+    if len(moments) < 2:
+        raise InvalidInput(f"study {study.name!r} has {len(moments)} rewards; over time it can be shown from two on")
+    if png is None:
+        show.out().print(over_time(moments))
+    else:
+        png.write_bytes(_drift_picture(moments, title=f"{study.name}: how the world moved"))
+        _say(f"the picture is in {show.plain(str(png))}")
+
+
+def _drift_picture(moments: list[Moment], *, title: str) -> bytes:
+    import numpy as np
+
+    from driftwise.plots import drift_over_time
+    from driftwise.plots import png as as_png
+
+    figure = drift_over_time(
+        np.array([m.number for m in moments]),
+        rate=np.array([m.drift.rate for m in moments]),
+        in_use=np.array([m.drift.in_use for m in moments]),
+        kept=np.array([m.drift.seen for m in moments]),
+        changes=[changed(m) for m in alarms(moments)],
+        floor=STILL,
+        title=title,
+    )
+    return as_png(figure)
 
 
 def _picture(drawn: Any, study: Study, png: Path) -> None:
