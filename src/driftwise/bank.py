@@ -1,13 +1,18 @@
 """A bank of experts on one window of observations, each weighted by how well it predicted.
 
 An expert is a Gaussian process over space and time on standardised rewards: a kernel of space, a kernel of time, a
-noise variance λ and, where it is a restart, the first observation it believes in. With A = K_S∘K_T + λI and A = LLᵀ
-in the order of the log, z = L⁻¹y has the expert's forecasts in it, made one step ahead (the chain rule):
+noise ratio λ and, where it is a restart, the first observation it believes in. Its signal has variance s², which is
+learned: 1/s² is gamma with shape a and rate b, both `sure` at first. With A = K_S∘K_T + λI = LLᵀ in the order of the
+log, z = L⁻¹y has the expert's forecasts in it, made one step ahead (the chain rule): a = sure + (i − 1)/2 and
+b = sure + ½(z_1² + … + z_{i−1}²) before the i-th, and
 
-    log p(y_i | y_1 … y_{i−1}) = −½ z_i² − log L_ii − ½ log 2π
+    p(y_i | y_1 … y_{i−1}) = Γ(a + ½)/Γ(a) (2πb)^−½ (1 + z_i²/2b)^−(a+½) / L_ii        (Student's t)
 
-Weights follow by fixed share (Herbster & Warmuth 1998), w ← (1 − s)·w∘p/Σ(w∘p) + s·prior: nobody dies for ever. All
-is a function of the window alone, so that it costs the same for ever and a replay gives the same bits.
+Weights follow by fixed share (Herbster & Warmuth 1998). Experts with the same kernel of space and the same noise are a
+family. How the world moves may change at any time, so a part s of the weight is shared within the family at each
+observation; what kind of function it is hardly ever does, so that a much smaller part r goes to other families: what
+was learned of the lengthscale while exploring is not forgotten while staying at the top. All is a function of the
+window alone, so that it costs the same for ever and a replay gives the same bits.
 """
 
 from __future__ import annotations
@@ -18,17 +23,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from driftwise.kernels import Kernel
 from driftwise.linalg import cholesky, invert_lower, solve_lower
 from driftwise.records import Array
-from driftwise.seen import Seen
+from driftwise.seen import Memory, Seen
 from driftwise.time_kernels import TimeKernel
 
-SHARE = 0.01  # of the weight goes back to the prior at each observation
+SHARE = 0.01  # of the weight goes back to the prior within its family at each observation
+RARE = 0.0005  # and so much to all families
 HAZARD = 0.001  # how likely an abrupt change is, an observation
 DOUBT = 0.01  # how likely an observation is to be an outlier, which says nothing about an expert
 FAR = 5.0  # the standard deviation of outliers, in units of standardised rewards
+SURE = 5.0  # twice as many observations are worth what is believed of the signal's variance beforehand
 
 
 @dataclass(frozen=True)
@@ -49,13 +58,29 @@ class Fit:
     first: int  # the place in the window where its memory begins
     L: Array = field(repr=False)  # (n − first, n − first)
     targets: Array = field(repr=False)  # (n − first,)
+    sure: float
     jitter: float = 0.0
+
+    @cached_property
+    def _variance(self) -> tuple[Array, Array, Array]:
+        """z, and a and b of the signal's variance before each observation and after the last: (n,), (n + 1,) twice."""
+        z = solve_lower(self.L, self.targets)
+        a = self.sure + 0.5 * np.arange(len(z) + 1.0)
+        return z, a, self.sure + 0.5 * np.concatenate([[0.0], np.cumsum(z * z)])
+
+    @property
+    def scale(self) -> float:
+        """s, the standard deviation of the signal."""
+        _, a, b = self._variance
+        return float(np.sqrt(b[-1] / a[-1]))
 
     @property
     def one_ahead(self) -> Array:
-        """log p(y_i | those before) + ½ log 2π = −½ z_i² − log L_ii: (n − first,)."""
-        z = solve_lower(self.L, self.targets)
-        return -0.5 * z * z - np.log(np.diagonal(self.L))
+        """log p(y_i | those before) + ½ log 2π: (n − first,)."""
+        z, a, b = self._variance
+        a, b = a[:-1], b[:-1]
+        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(b)
+        return norm - (a + 0.5) * np.log1p(z * z / (2 * b)) - np.log(np.diagonal(self.L))
 
     @cached_property
     def forecasts(self) -> Array:
@@ -77,31 +102,41 @@ class Fit:
         return self.precision @ self.targets
 
 
-def fit(expert: Expert, first: int, K: Array, targets: Array) -> Fit:
-    """`expert` on the observations from `first` on, whose covariance without noise is K."""
+def fit(expert: Expert, first: int, K: Array, targets: Array, sure: float) -> Fit:
+    """`expert` on the observations from `first` on, whose correlation without noise is K."""
     L, jitter = cholesky(K, expert.noise)
-    return Fit(expert, first, L, targets, jitter)
+    return Fit(expert, first, L, targets, sure, jitter)
 
 
-def shared(forecasts: Array, prior: Array, start: Array, births: Array, *, hazard: float) -> Array:
+def shared(
+    forecasts: Array, prior: Array, start: Array, births: Array, families: NDArray[np.int64], *, hazard: float
+) -> Array:
     """The weights after all the forecasts, (E, n), from the weights `start` before them: (E,).
 
-    w ← (1 − s)·w∘p/Σ(w∘p) + s·prior. `births`, (E,), says where in the window a restart comes into being: there it
-    gets its part of `hazard`, taken from all; −1 for those that are in `start`.
+    w ← (1 − s − r)·v + s·V_F∘prior(e|F) + r·prior, v = w∘p/Σ(w∘p), V_F the weight of e's family. `births`, (E,), says
+    where in the window a restart comes into being: there all restarts together get `hazard`, taken from all, each
+    family's according to its weight; −1 for those that are in `start`.
 
     >>> p = np.log([[0.8, 0.8], [0.2, 0.2]])
     >>> half = np.array([0.5, 0.5])
-    >>> shared(p[:, :1], half, half, np.array([-1, -1]), hazard=0.0).round(3).tolist()
+    >>> shared(p[:, :1], half, half, np.array([-1, -1]), np.array([0, 0]), hazard=0.0).round(3).tolist()
     [0.797, 0.203]
     """
+
+    def of_family(w: Array) -> Array:
+        return np.bincount(families, w)[families].astype(float)
+
     p = np.exp(forecasts - forecasts.max(axis=0, initial=-np.inf))
-    w, given = start / start.sum(), SHARE * prior / prior.sum()
-    born: dict[int, Array] = {int(i): births == i for i in np.unique(births) if i >= 0}
+    w, prior = start / start.sum(), prior / prior.sum()
+    within = prior / np.maximum(of_family(prior), 1e-300)
+    born: dict[int, Array] = {int(i): (births == i).astype(float) for i in np.unique(births) if i >= 0}
     for i in range(p.shape[1]):
         if i in born:
-            w = np.where(born[i], hazard / born[i].sum(), (1 - hazard) * w)
+            parts = born[i] * of_family(w) / np.maximum(of_family(born[i]), 1.0)
+            w = (1 - hazard) * w + hazard * parts / parts.sum()
         w = w * p[:, i]
-        w = ((1 - SHARE) / w.sum()) * w + given
+        w = w / w.sum()
+        w = (1 - SHARE - RARE) * w + SHARE * of_family(w) * within + RARE * prior
     return w / w.sum()
 
 
@@ -116,6 +151,7 @@ class Bank:
     times: tuple[TimeKernel, ...]
     noises: tuple[float, ...]
     restarts: bool = True
+    sure: float = SURE
     most: int = 8
     least: float = 0.05
 
@@ -124,6 +160,10 @@ class Bank:
         each = range(len(self.kernels))
         return tuple(Expert(k, time, noise) for k in each for time in self.times for noise in self.noises)
 
+    def families(self, experts: Sequence[Expert]) -> NDArray[np.int64]:
+        """To which family each belongs: (E,)."""
+        return np.array([e.kernel * len(self.noises) + self.noises.index(e.noise) for e in experts], dtype=np.int64)
+
     def fits(self, experts: Sequence[Expert], seen: Seen) -> list[Fit]:
         """The experts on a window; what they have in common is computed once."""
         K = {k: self.kernels[k](seen.X, seen.X) for k in {e.kernel for e in experts}}
@@ -131,39 +171,49 @@ class Bank:
         made = []
         for e in experts:
             f = seen.place(e.since)
-            made.append(fit(e, f, K[e.kernel][f:, f:] * T[e.time][f:, f:], seen.targets[f:]))
+            made.append(fit(e, f, K[e.kernel][f:, f:] * T[e.time][f:, f:], seen.targets[f:], self.sure))
         return made
+
+    def weights(self, fits: Sequence[Fit], prior: Array, new: int, *, hazard: float) -> Array:
+        """The weights of `fits` after what came from place `new` on, from those in `prior` before it.
+
+        Those that have none there are restarts, born where their memory begins.
+        """
+        n = fits[0].first + len(fits[0].targets)
+        forecasts = np.full((len(fits), n), -np.inf)
+        for row, each in zip(forecasts, fits, strict=True):
+            row[each.first :] = each.forecasts
+        births = np.array([-1 if w > 0 else f.first - new for f, w in zip(fits, prior, strict=True)])
+        families = self.families([f.expert for f in fits])
+        return shared(forecasts[:, new:], prior, prior, births, families, hazard=hazard)
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """The whole bank on one window: which experts are worth following until the next survey, and their weights."""
+    """The whole bank on what is remembered: which experts to follow until the next survey, and their weights."""
 
     bank: Bank
-    seen: Seen
+    memory: Memory
+
+    @property
+    def seen(self) -> Seen:
+        return self.memory.kept
 
     @cached_property
     def weighted(self) -> tuple[tuple[Expert, ...], Array]:
         """Every expert, restarts included, and their weights now."""
-        bank, n = self.bank, len(self.seen)
-        base = bank.experts
-        fits = bank.fits(base, self.seen)
-        forecasts = np.array([f.forecasts for f in fits]).reshape(len(base), n)
-        prior, never = np.full(len(base), 1 / len(base)), np.full(len(base), -1)
-        w = shared(forecasts, prior, prior, never, hazard=0.0)
-        again = self._restarts(base, w)
+        base = self.bank.experts
+        fits = self.bank.fits(base, self.seen)
+        prior = np.ones(len(base))
+        w = self.bank.weights(fits, prior, 0, hazard=0.0)
+        again = self._restarts(w)
         if not again:
             return base, w
-        young = bank.fits(again, self.seen)
-        rows = np.zeros((len(again), n))
-        for row, each in zip(rows, young, strict=True):
-            row[each.first :] = each.forecasts
-            row[: each.first] = -np.inf  # it was not there
-        births = np.concatenate([never, [f.first for f in young]])
-        padded = np.concatenate([prior, np.zeros(len(again))])
+        young = self.bank.fits(again, self.seen)
         ages = len({f.first for f in young})
-        hazard = min(HAZARD * n / ages, 0.5)
-        return base + again, shared(np.vstack([forecasts, rows]), padded, padded, births, hazard=hazard)
+        hazard = min(HAZARD * len(self.seen) / ages, 0.5)
+        prior = np.concatenate([prior, np.zeros(len(again))])
+        return base + again, self.bank.weights(fits + young, prior, 0, hazard=hazard)
 
     @cached_property
     def live(self) -> tuple[tuple[Expert, ...], Array]:
@@ -173,25 +223,21 @@ class Survey:
         kept = order[w[order] >= self.bank.least * w[order[0]]]
         return tuple(experts[i] for i in kept), w[kept] / w[kept].sum()
 
-    def _restarts(self, base: tuple[Expert, ...], w: Array) -> tuple[Expert, ...]:
-        """Restarts of the best pairs of kernel and noise, standing still or nearly so, at a few ages."""
+    def _restarts(self, w: Array) -> tuple[Expert, ...]:
+        """Restarts of the heaviest families, standing still, at a few ages."""
         if not self.bank.restarts or len(self.seen) < 2 * GAP:
             return ()
-        pairs: dict[tuple[int, float], float] = {}
-        for e, weight in zip(base, w, strict=True):
-            pairs[e.kernel, e.noise] = pairs.get((e.kernel, e.noise), 0.0) + float(weight)
-        best = sorted(pairs, key=lambda pair: -pairs[pair])[:PAIRS]
-        return tuple(
-            Expert(kernel, time, noise, since)
-            for kernel, noise in best
-            for time in self.bank.times[:2]
-            for since in births(self.seen)
-        )
+        experts = self.bank.experts
+        families = self.bank.families(experts)
+        heads = dict(zip(families.tolist(), experts, strict=True))
+        weight = np.bincount(families, w)
+        best = [heads[f] for f in np.argsort(-weight, kind="stable")[:FAMILIES].tolist()]
+        return tuple(Expert(e.kernel, self.bank.times[0], e.noise, since) for e in best for since in births(self.seen))
 
 
 GAP = 4  # numbers between two births of restarts
 AGES = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160)
-PAIRS = 2
+FAMILIES = 4
 
 
 def births(seen: Seen) -> list[int]:

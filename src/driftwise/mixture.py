@@ -2,7 +2,7 @@
 
 With weights w_e, forgetting ρ_e = k_T(now, t_s) and k_e = ρ_e∘k(x):
 
-    μ_e = k_eᵀA_e⁻¹y,   σ_e² = k(x,x) − k_eᵀA_e⁻¹k_e,   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
+    μ_e = k_eᵀA_e⁻¹y,   σ_e² = s_e² (k(x,x) − k_eᵀA_e⁻¹k_e),   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
 
 What is maximised is the weighted average of the experts' optimism, Σ w_e (μ_e + β σ_e).
 """
@@ -34,6 +34,7 @@ class Voice:
     fade: Array  # ρ_e: (n − first,)
     alpha: Array  # A⁻¹y: (n − first,)
     precision: Array  # A⁻¹: (n − first, n − first)
+    scale: float  # s
 
     def moments(self, k: Array, prior: Array) -> tuple[Array, Array, Array]:
         """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,)."""
@@ -41,7 +42,7 @@ class Voice:
         kP = ke @ self.precision
         variance = prior - np.einsum("mn,mn->m", kP, ke)
         # rounding can leave −1e−17
-        return ke @ self.alpha, np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), kP
+        return ke @ self.alpha, self.scale * np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), kP
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +70,23 @@ class Mixture:
         return replace(self, pending=(*self.pending, *map(tuple, points)))
 
     def long_ago(self) -> Mixture:
-        """What is believed now of the time when the oldest observation was made, by those who were there then."""
-        there = [i for i, f in enumerate(self.fits) if f.first == 0]
-        if not len(self) or not there:
+        """What is believed now of the time when the oldest observation was made, by those who were there then.
+
+        Where all are restarts, by the heaviest as it would have been before its restart.
+        """
+        if not len(self):
             return self
-        shares = self.shares[there] / self.shares[there].sum()
-        return replace(self, fits=tuple(self.fits[i] for i in there), shares=shares, now=float(self.seen.at[0]))
+        then = float(self.seen.at[0])
+        there = [i for i, f in enumerate(self.fits) if f.first == 0]
+        if there:
+            shares = self.shares[there] / self.shares[there].sum()
+            return replace(self, fits=tuple(self.fits[i] for i in there), shares=shares, now=then)
+        heaviest = self.fits[int(np.argmax(self.shares))]
+        before = self.seen.only(np.arange(heaviest.first))
+        K = self.bank.kernels[heaviest.expert.kernel](before.X, before.X)
+        T = heaviest.expert.time(before.clock, before.clock)
+        old = fit(heaviest.expert, 0, K * T, self.seen.targets[: heaviest.first], heaviest.sure)
+        return replace(self, seen=before, fits=(old,), shares=np.ones(1), now=then)
 
     # --- what it says -------------------------------------------------------------------------------------------
 
@@ -93,8 +105,8 @@ class Mixture:
         slopes = _Slopes(self, X, self.voices)
         for voice, (m, _, kP) in self._heard(X, self.voices):
             slopes.add(voice, 0, voice.alpha)
-            slopes.add(voice, 1, m[:, None] * voice.alpha - kP)  # ½∂(σ_e² + μ_e²)
-            slopes.prior += voice.weight * slopes.own(voice.kernel)
+            slopes.add(voice, 1, m[:, None] * voice.alpha - voice.scale**2 * kP)  # ½∂(σ_e² + μ_e²)
+            slopes.prior += voice.weight * voice.scale**2 * slopes.own(voice.kernel)
         dmean, dhalf = slopes.total()
         return mean, std, dmean, (dhalf + slopes.prior - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
 
@@ -111,7 +123,7 @@ class Mixture:
         voices = self.heaviest(least)
         total, slopes = np.zeros(len(X)), _Slopes(self, X, voices)
         for voice, (m, s, kP) in self._heard(X, voices):
-            steep = beta / np.maximum(s, 1e-12)[:, None]
+            steep = beta * voice.scale**2 / np.maximum(s, 1e-12)[:, None]
             total += voice.weight * (m + beta * s)
             slopes.add(voice, 0, voice.alpha - steep * kP)
             slopes.prior += voice.weight * steep * slopes.own(voice.kernel)
@@ -136,7 +148,7 @@ class Mixture:
 
     @property
     def noise(self) -> float:
-        return float(self.shares @ [f.expert.noise for f in self.fits])
+        return float(self.shares @ [f.scale**2 * f.expert.noise for f in self.fits])
 
     @property
     def units(self) -> tuple[float, float]:
@@ -163,7 +175,7 @@ class Mixture:
             fade = f.expert.time(now, self.seen.clock[f.first :])[0]
             precision = self._imagined(f, now[0]) if p else f.precision
             padded = np.concatenate([fade, np.ones(p)]), np.concatenate([f.alpha, np.zeros(p)])
-            made.append(Voice(f.expert.kernel, f.first, float(self.shares[i]), *padded, precision))
+            made.append(Voice(f.expert.kernel, f.first, float(self.shares[i]), *padded, precision, f.scale))
         return tuple(made)
 
     def heaviest(self, least: float) -> tuple[Voice, ...]:
@@ -176,7 +188,7 @@ class Mixture:
         X = self._X[f.first :]
         clock = np.concatenate([self.seen.clock[f.first :], np.full(len(self.pending), now)])
         K, T = self.bank.kernels[f.expert.kernel](X, X), f.expert.time(clock, clock)
-        return fit(f.expert, 0, K * T, np.zeros(len(X))).precision
+        return fit(f.expert, 0, K * T, np.zeros(len(X)), f.sure).precision
 
     def _heard(self, X: Array, voices: Sequence[Voice]) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
         """Every voice and what it says at the rows of X; the kernels of space are computed once."""

@@ -1,19 +1,31 @@
-"""The last observations, as the experts of a bank see them: rewards standardised robustly, time in typical gaps."""
+"""What the experts of a bank see: which observations, rewards standardised robustly, time in typical gaps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
-from driftwise.posterior import location_scale
 from driftwise.records import Array, Observation
 
-TAIL = 10  # one in so many rewards, at either end, may be an outlier
-EVER = 1e12  # gaps: beyond, all is forgotten or nothing ever is
+SPAN = 2000  # observations of which some are kept
+NEAR = 0.05  # times √d: the later of two observations so near makes the earlier one less needed
+PLACE = 0.1  # times √d: observations so near were made at one place
+TAIL = 0.1  # so large a part of the places, at either end, may be outliers
 REACH = 3.0  # rewards are cut off so many times the range of the rest beyond it
+CAUTION = 0.1  # how likely the true spread is above the one assumed
+EVER = 1e12  # gaps: beyond, all is forgotten or nothing ever is
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How they are looked at: the space's extent along each coordinate, and whether rewards are standardised."""
+
+    sides: tuple[float, ...]
+    standardise: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +36,11 @@ class Seen:
     at: Array  # (n,)
     X: Array  # (n, d)
     y: Array  # (n,)
+    frame: Frame
 
     @classmethod
-    def nothing(cls, dim: int) -> Seen:
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, dim)), np.zeros(0))
+    def nothing(cls, frame: Frame) -> Seen:
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, len(frame.sides))), np.zeros(0), frame)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -40,21 +53,36 @@ class Seen:
             np.append(self.at[old], seen.at),
             np.vstack([self.X[old], seen.x]),
             np.append(self.y[old], seen.y),
+            self.frame,
         )
 
+    def only(self, rows: NDArray[np.intp]) -> Seen:
+        return replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
+
     def place(self, number: int) -> int:
-        """Where in the window the observations from `number` on begin."""
+        """Where among them the observations from `number` on begin."""
         return int(np.searchsorted(self.numbers, number))
 
     @cached_property
+    def standing(self) -> Array:
+        """What each counts: those made at one place count as one together. (n,), adding up to the number of places.
+
+        A policy that has found the top stays there. The mean and the spread of the function are not those of the
+        rewards it got, but about those of rewards at places.
+        """
+        X = self.X / np.array(self.frame.sides)
+        squares = np.square(X).sum(axis=1)
+        apart = squares[:, None] + squares[None, :] - 2 * (X @ X.T)
+        return 1 / np.maximum((apart <= PLACE**2 * X.shape[1]).sum(axis=1), 1)
+
+    @cached_property
     def cut(self) -> Array:
-        """The rewards, those far beyond the range of most cut off: (n,)."""
-        n = len(self)
-        if n < 5:
+        """The rewards, those far beyond the range of most places cut off: (n,)."""
+        if len(self) < 5:
             return self.y
-        few = max(n // TAIL, 1)
-        ordered = np.sort(self.y)
-        low, high = ordered[few], ordered[n - 1 - few]
+        order = np.argsort(self.y, kind="stable")
+        below = np.cumsum(self.standing[order]) / self.standing.sum()
+        low, high = self.y[order[np.searchsorted(below, [TAIL, 1 - TAIL])]]
         spread = high - low
         if not spread > 1e-12 * max(abs(low), abs(high)):  # most are equal: the rest is all there is to see
             return self.y
@@ -62,8 +90,19 @@ class Seen:
 
     @cached_property
     def units(self) -> tuple[float, float]:
-        """(location, scale): a reward is location + scale · target."""
-        return location_scale(self.cut)
+        """(location, scale): a reward is location + scale · target.
+
+        With p places the scale is √(Σ w (y − ȳ)² / χ²), χ² the CAUTION-quantile with p − 1 degrees of freedom: an upper
+        confidence bound of the standard deviation, since few places, all of them low, are no proof that the rest is.
+        """
+        if not self.frame.standardise or not len(self):
+            return 0.0, 1.0
+        places = float(self.standing.sum())
+        location = float(self.standing @ self.cut) / places
+        squares = float(self.standing @ np.square(self.cut - location))
+        scale = float(np.sqrt(squares / chdtri(max(places - 1, 1.0), 1 - CAUTION)))
+        # rewards that differ by rounding alone have no spread
+        return location, scale if scale > 1e-12 * float(np.abs(self.cut).max()) else 1.0
 
     @cached_property
     def targets(self) -> Array:
@@ -75,7 +114,7 @@ class Seen:
     def gap(self) -> float:
         """The typical time between two observations."""
         with np.errstate(over="ignore"):
-            gaps = np.abs(np.diff(self.at))
+            gaps = np.abs(np.diff(self.at)) / np.maximum(np.diff(self.numbers), 1)
         gaps = gaps[(gaps > 0) & np.isfinite(gaps)]
         return float(np.median(gaps)) if len(gaps) else 1.0
 
@@ -89,3 +128,35 @@ class Seen:
         last = self.at[-1] if len(self) else 0.0
         with np.errstate(over="ignore"):
             return np.clip((at - last) / self.gap, -EVER, EVER)
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The last SPAN observations, and of each how many newer ones were made near it.
+
+    Not the latest are kept but those with the fewest newer ones nearby, and the latest of these: of a hundred
+    observations of one setting the newest say it all, while the one look elsewhere long ago is all there is of it. (An
+    expert for whom the world drifts forgets it anyway, by its kernel of time.)
+    """
+
+    all: Seen
+    newer: NDArray[np.int64]  # (n,)
+    most: int
+
+    @classmethod
+    def nothing(cls, frame: Frame, *, most: int) -> Memory:
+        return cls(Seen.nothing(frame), np.zeros(0, dtype=np.int64), most)
+
+    def observe(self, seen: Observation) -> Memory:
+        old = slice(max(len(self.newer) - SPAN + 1, 0), None)
+        away = (self.all.X[old] - np.array(seen.x)) / np.array(self.all.frame.sides)
+        near = np.square(away).sum(axis=1) <= NEAR**2 * len(seen.x)
+        return Memory(self.all.observe(seen, keep=SPAN), np.append(self.newer[old] + near, 0), self.most)
+
+    @cached_property
+    def kept(self) -> Seen:
+        """The `most` that are needed most, in order."""
+        n = len(self.newer)
+        if n <= self.most:
+            return self.all
+        return self.all.only(np.sort(np.lexsort((-np.arange(n), self.newer))[: self.most]))

@@ -10,32 +10,38 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.bank import GAP, HAZARD, Bank, Expert, Fit, Survey, shared
+from driftwise.bank import GAP, HAZARD, SURE, Bank, Expert, Fit, Survey
 from driftwise.diagnosis import Diagnosis, diagnose
 from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel, Level, Matern, Sum
 from driftwise.mixture import Mixture, Optimism
 from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
-from driftwise.seen import Seen
+from driftwise.seen import SPAN, Frame, Memory, Seen
 from driftwise.spaces import Space, as_space
 from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
 
 BLOCK = 16  # numbers between two surveys of the whole bank
 FEW = 24  # observations up to which every one brings a survey
-LENGTHSCALES = (0.12, 0.25, 0.5, 1.0)  # in up to two dimensions; beyond they grow with √d, as distances do
+LENGTHSCALES = (0.12, 0.25, 0.5)  # in up to two dimensions; beyond they grow with √d, as distances do
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift for each typical gap between observations
-SCALES = (20.0, 60.0, 200.0)  # of smooth drift, in typical gaps
-LEVEL = 1.0  # variance of the level that the function has as a whole
-NOISES = (0.003, 0.03, 0.3)  # variances, of standardised rewards
+SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
+LEVEL = 0.3  # variance of the level that the function has as a whole, of the signal's
+NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, of the signal's
+CERTAIN = 1e6  # what is known of the variance of a kernel that is given, in observations
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The last observations, and the last survey of the whole bank."""
+    """What is remembered, and the last survey of the whole bank."""
 
-    seen: Seen
+    memory: Memory
     survey: Survey
+
+    @property
+    def seen(self) -> Seen:
+        """What the experts see now."""
+        return self.memory.kept
 
     @cached_property
     def panel(self) -> tuple[tuple[Fit, ...], Array]:
@@ -47,18 +53,13 @@ class Known:
         bank, seen, (live, w) = self.survey.bank, self.seen, self.survey.live
         if not len(seen):
             return tuple(bank.fits(live, seen)), w
-        surveyed = int(self.survey.seen.numbers[-1])
-        born = _young(live[0], surveyed, int(seen.numbers[-1])) if bank.restarts else ()
+        surveyed, number = int(self.survey.seen.numbers[-1]), int(seen.numbers[-1])
+        born = _young(live[0], surveyed, number) if bank.restarts else ()
         fits = tuple(bank.fits(live + born, seen))
-        new = seen.place(surveyed + 1)
-        if new == len(seen):
+        if number == surveyed:
             return fits, w
-        forecasts = np.full((len(fits), len(seen)), -np.inf)
-        for row, each in zip(forecasts, fits, strict=True):
-            row[each.first :] = each.forecasts
-        births = np.array([-1] * len(live) + [f.first - new for f in fits[len(live) :]])
         start = np.concatenate([w, np.zeros(len(born))])
-        return fits, shared(forecasts[:, new:], start, start, births, hazard=HAZARD * GAP)
+        return fits, bank.weights(fits, start, seen.place(surveyed + 1), hazard=HAZARD * GAP)
 
 
 def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
@@ -72,10 +73,10 @@ class Auto:
     """x_t = argmax Σ w_e (μ_e + β σ_e) over experts e: lengthscales × drifts × noises, and restarts (docs/auto.md).
 
     It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
-    function of the last `window` observations; the whole bank is surveyed when the observation's number passes a
-    multiple of BLOCK, and in between the best few experts are followed. O(w³) a step, for ever. With `known_kernel`
-    (of rewards with standard deviation 1) only drift and noise are learned. `max_step` limits how far, in the unit
-    cube, a suggestion may be from the last observation.
+    function of `window` of the last SPAN observations; the whole bank is surveyed when the observation's number passes
+    a multiple of BLOCK, and in between the best few experts are followed. O(w³) a step, for ever. With `known_kernel`
+    (of the rewards as they come, less their mean) only drift and noise are learned. `max_step` limits how far, in the
+    unit cube, a suggestion may be from the last observation.
 
     >>> from driftwise import Candidates
     >>> policy = Auto.of(Candidates([[0.0], [1.0]]))
@@ -90,9 +91,10 @@ class Auto:
     kernels: tuple[Kernel, ...]
     times: tuple[TimeKernel, ...]
     noises: tuple[float, ...]
+    told: bool  # the one kernel, which is that of the rewards as they come
+    restarts: bool
     width: float
     window: int
-    restarts: bool
     max_step: float | None
 
     def __post_init__(self) -> None:
@@ -108,7 +110,7 @@ class Auto:
         space: Any,
         *,
         known_kernel: Kernel | None = None,
-        width: float = 2.0,
+        width: float = 1.5,
         window: int = 200,
         max_step: float | None = None,
         restarts: bool = True,
@@ -117,21 +119,21 @@ class Auto:
         made = as_space(space)
         if known_kernel is not None and not callable(known_kernel):
             raise InvalidInput(f"known_kernel must be a kernel, as RBF(0.2), got {known_kernel!r:.80}")
-        shapes = default_kernels(made) if known_kernel is None else (known_kernel,)
-        kernels = tuple(Sum(shape, Level(LEVEL)) for shape in shapes)
-        times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(1.5, s) for s in SCALES) if smooth else ())
-        return cls(made, kernels, times, NOISES, width, window, restarts, max_step)
+        times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
+        kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
+        return cls(made, kernels, times, NOISES, known_kernel is not None, restarts, width, window, max_step)
 
     @cached_property
     def bank(self) -> Bank:
-        return Bank(self.kernels, self.times, self.noises, self.restarts)
+        return Bank(self.kernels, self.times, self.noises, self.restarts, sure=CERTAIN if self.told else SURE)
 
     @property
     def memory(self) -> int:
-        return self.window + BLOCK
+        return SPAN + BLOCK
 
     def start(self) -> Known:
-        nothing = Seen.nothing(self.space.dim)
+        frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told)
+        nothing = Memory.nothing(frame, most=self.window)
         return Known(nothing, Survey(self.bank, nothing))
 
     def choose(self, state: Known, ask: Ask) -> Array:
@@ -141,10 +143,9 @@ class Auto:
         return self.space.argmax(Optimism(belief, self.width, hurry=self.space.points is None), ask)
 
     def update(self, state: Known, seen: Observation) -> Known:
-        now = state.seen.observe(seen, keep=self.window)
-        before = int(state.seen.numbers[-1]) if len(state.seen) else -1
-        due = len(now) <= FEW or seen.number // BLOCK != before // BLOCK
-        return Known(now, Survey(self.bank, now) if due else state.survey)
+        memory, before = state.memory.observe(seen), state.memory.all.numbers
+        due = len(before) < FEW or seen.number // BLOCK != int(before[-1]) // BLOCK
+        return Known(memory, Survey(self.bank, memory) if due else state.survey)
 
     def belief(self, state: Known, ask: Ask) -> Mixture:
         return Mixture(self.bank, state.seen, *state.panel, ask.at)
@@ -158,9 +159,9 @@ class Auto:
 
 
 def default_kernels(space: Space) -> tuple[Kernel, ...]:
-    """Matérn-5/2 over LENGTHSCALES, in the units in which the settings fill a cube."""
-    stretch = math.sqrt(max(space.dim, 2) / 2)
-    return tuple(Matern(2.5, tuple((stretch * ell * _sides(space)).tolist())) for ell in LENGTHSCALES)
+    """Matérn-5/2 over LENGTHSCALES, in the units in which the settings fill a cube, and a level."""
+    sides = math.sqrt(max(space.dim, 2) / 2) * _sides(space)
+    return tuple(Sum(Matern(2.5, tuple((ell * sides).tolist())), Level(LEVEL)) for ell in LENGTHSCALES)
 
 
 def _sides(space: Space) -> Array:
