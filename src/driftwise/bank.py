@@ -204,16 +204,22 @@ class Survey:
         """Every expert, restarts included, and their weights now."""
         base = self.bank.experts
         fits = self.bank.fits(base, self.seen)
-        prior = np.ones(len(base))
-        w = self.bank.weights(fits, prior, 0, hazard=0.0)
+        w = self.bank.weights(fits, np.ones(len(base)), 0, hazard=0.0)
         again = self._restarts(w)
         if not again:
             return base, w
-        young = self.bank.fits(again, self.seen)
-        ages = len({f.first for f in young})
-        hazard = min(HAZARD * len(self.seen) / ages, 0.5)
-        prior = np.concatenate([prior, np.zeros(len(again))])
-        return base + again, self.bank.weights(fits + young, prior, 0, hazard=hazard)
+        fits += self.bank.fits(again, self.seen)
+        w = self._with_restarts(fits)
+        again += self._between(again, w[len(base) :])
+        fits += self.bank.fits(again[len(fits) - len(base) :], self.seen)
+        return base + again, self._with_restarts(fits)
+
+    def _with_restarts(self, fits: Sequence[Fit]) -> Array:
+        """The weights of the bank's experts and of the restarts behind them; an abrupt change is as likely anywhere."""
+        old = len(self.bank.experts)
+        dates = len({f.first for f in fits[old:]})
+        prior = np.concatenate([np.ones(old), np.zeros(len(fits) - old)])
+        return self.bank.weights(fits, prior, 0, hazard=min(HAZARD * len(self.seen) / dates, 0.5))
 
     @cached_property
     def live(self) -> tuple[tuple[Expert, ...], Array]:
@@ -224,24 +230,29 @@ class Survey:
         return tuple(experts[i] for i in kept), w[kept] / w[kept].sum()
 
     def _restarts(self, w: Array) -> tuple[Expert, ...]:
-        """Restarts of the heaviest families, standing still, at a few ages."""
-        if not self.bank.restarts or len(self.seen) < 2 * GAP:
+        """Restarts of the heaviest families, standing still, at dates all over the window."""
+        n = len(self.seen)
+        if not self.bank.restarts or n < 2 * GAP:
             return ()
-        experts = self.bank.experts
-        families = self.bank.families(experts)
-        heads = dict(zip(families.tolist(), experts, strict=True))
-        weight = np.bincount(families, w)
-        best = [heads[f] for f in np.argsort(-weight, kind="stable")[:FAMILIES].tolist()]
-        return tuple(Expert(e.kernel, self.bank.times[0], e.noise, since) for e in best for since in births(self.seen))
+        families = self.bank.families(self.bank.experts)
+        heads = dict(zip(families.tolist(), self.bank.experts, strict=True))
+        heaviest = np.argsort(-np.bincount(families, w), kind="stable")[:FAMILIES].tolist()
+        places = sorted({*range(STEP, n, STEP), *(n - age for age in YOUNG if age < n)})
+        return tuple(self._restart(heads[f], place) for f in heaviest for place in places)
+
+    def _between(self, again: tuple[Expert, ...], w: Array) -> tuple[Expert, ...]:
+        """The best restart, at dates around it."""
+        best = again[int(np.argmax(w))]
+        place = self.seen.place(best.since)
+        dates = {e.since for e in again}
+        around = (self._restart(best, p) for p in range(place - STEP + 1, place + STEP) if 0 < p < len(self.seen))
+        return tuple(e for e in around if e.since not in dates)
+
+    def _restart(self, expert: Expert, place: int) -> Expert:
+        return Expert(expert.kernel, self.bank.times[0], expert.noise, since=int(self.seen.numbers[place]))
 
 
-GAP = 4  # numbers between two births of restarts
-AGES = (4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160)
-FAMILIES = 4
-
-
-def births(seen: Seen) -> list[int]:
-    """The numbers at which restarts are considered: multiples of GAP, at AGES, that begin inside the window."""
-    now = int(seen.numbers[-1]) // GAP * GAP
-    first = int(seen.numbers[0])
-    return [now - age for age in AGES if now - age > first + GAP]
+GAP = 4  # numbers between two births of restarts, after a survey
+STEP = 8  # observations between two dates of restarts in a survey
+YOUNG = (4, 8, 12, 16, 20, 24)  # observations after which there is one in any case
+FAMILIES = 4  # of which there are restarts

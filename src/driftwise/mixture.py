@@ -4,11 +4,12 @@ With weights w_e, forgetting ρ_e = k_T(now, t_s) and k_e = ρ_e∘k(x):
 
     μ_e = k_eᵀA_e⁻¹y,   σ_e² = s_e² (k(x,x) − k_eᵀA_e⁻¹k_e),   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
 
-What is maximised is the weighted average of the experts' optimism, Σ w_e (μ_e + β σ_e).
+What is maximised is the weighted average of the experts' optimism, Σ w_e (μ_e + β b_e σ_e), b_e their boldness.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from driftwise.records import Array, Observation, Point
 from driftwise.seen import Seen
 
 BLOCK = 60_000  # entries of k(X) computed at a time
+GROWTH, MANY = 0.15, 60.0  # of boldness
 SCANNING = 0.5  # of the weight, at least, has a say in a scan of a box
 CLIMBING = 0.95  # and so much where climbs go on from there
 
@@ -35,6 +37,14 @@ class Voice:
     alpha: Array  # A⁻¹y: (n − first,)
     precision: Array  # A⁻¹: (n − first, n − first)
     scale: float  # s
+
+    @cached_property
+    def boldness(self) -> float:
+        """How much more its σ_e counts: 1 + GROWTH · ln(n_e/MANY) where the n_e = Σρ² observations it uses are many.
+
+        One who is sure that the world stands still would otherwise stay at a local optimum for ever.
+        """
+        return 1 + GROWTH * math.log(max(float(self.fade @ self.fade), MANY) / MANY)
 
     def moments(self, k: Array, prior: Array) -> tuple[Array, Array, Array]:
         """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,)."""
@@ -115,7 +125,7 @@ class Mixture:
         total = np.zeros(len(X))
         for rows in self._blocks(X):
             for voice, (m, s, _) in self._heard(X[rows], self.heaviest(least)):
-                total[rows] += voice.weight * (m + beta * s)
+                total[rows] += voice.weight * (m + beta * voice.boldness * s)
         return total
 
     def optimism_gradient(self, X: Array, beta: float, *, least: float = 1.0) -> tuple[Array, Array]:
@@ -123,8 +133,8 @@ class Mixture:
         voices = self.heaviest(least)
         total, slopes = np.zeros(len(X)), _Slopes(self, X, voices)
         for voice, (m, s, kP) in self._heard(X, voices):
-            steep = beta * voice.scale**2 / np.maximum(s, 1e-12)[:, None]
-            total += voice.weight * (m + beta * s)
+            steep = beta * voice.boldness * voice.scale**2 / np.maximum(s, 1e-12)[:, None]
+            total += voice.weight * (m + beta * voice.boldness * s)
             slopes.add(voice, 0, voice.alpha - steep * kP)
             slopes.prior += voice.weight * steep * slopes.own(voice.kernel)
         return total, slopes.total()[0] + slopes.prior
