@@ -93,7 +93,10 @@ def _memory_after_steps(path: Path) -> float:
 
 def _fill(path: Path, n: int, space: dict[str, Any], options: dict[str, Any]) -> None:
     """A study of n observations: the first 200 as a user stores them, the others written straight behind them."""
-    study, rng = dw.Study("long", space=space, path=path, **options), np.random.default_rng(0)
+    study, rng = (
+        dw.Study("long", space=space, path=path, **({"policy": "sw-gp-ucb"} | options)),
+        np.random.default_rng(0),
+    )
     for _ in range(200):
         a, b = rng.random(2).tolist()
         study.observe({"a": a, "b": b}, float(rng.standard_normal()))

@@ -74,7 +74,7 @@ class Study:
     """Something that is tuned while it changes. In memory, or in a file that several processes may share.
 
     >>> from driftwise import Candidates
-    >>> study = Study("doors", space=Candidates([[0.0], [1.0]], names=["door"]), window=10)
+    >>> study = Study("doors", space=Candidates([[0.0], [1.0]], names=["door"]), policy="sw-gp-ucb", window=10)
     >>> s = study.ask()
     >>> s.number, s.params
     (1, {'door': 0.0})
@@ -88,7 +88,7 @@ class Study:
         self,
         name: str,
         space: Any = None,
-        policy: str | tuple[str, dict[str, Any]] | AnyPolicy = "sw-gp-ucb",
+        policy: str | tuple[str, dict[str, Any]] | AnyPolicy = "auto",
         *,
         path: Path | None = None,
         seed: int = 0,

@@ -106,7 +106,7 @@ def test_of_one_moment_nothing_is_drawn(good, refused, n):
 
 
 def test_other_policies_have_none(good, refused):
-    good("study create s --float x=0:1")
+    good("study create s --float x=0:1 --policy sw-gp-ucb")
     good("study observe s x=0.5 --reward 1")
     assert "how the world moved" not in good("study show s")
     assert "drift_history" not in json.loads(good("study show s --json"))

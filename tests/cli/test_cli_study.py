@@ -88,7 +88,7 @@ def test_show_of_a_policy_that_believes_nothing(good, refused):
 
 
 def test_show_of_candidates_that_share_no_coordinate(good):
-    study = Study("places", Candidates([[0.123456789, 0.2], [0.3, 0.4]]), path="driftwise.db")
+    study = Study("places", Candidates([[0.123456789, 0.2], [0.3, 0.4]]), policy="sw-gp-ucb", path="driftwise.db")
     study.tell(study.ask(), 1.0)
     assert "0.123457" in good("study show places")
     good("study show places --png belief.png")
@@ -102,7 +102,7 @@ def test_what_to_type_next_can_be_typed(good):
 
 
 def test_choices_are_written_as_they_are(good):
-    Study("modes", {"mode": Choice(["7", 8, True])}, path="driftwise.db")
+    Study("modes", {"mode": Choice(["7", 8, True])}, policy="sw-gp-ucb", path="driftwise.db")
     for written in ("7", "8", "True", "true"):
         good(f"study observe modes mode={written} --reward 1")
     found = [o["params"]["mode"] for o in json.loads(good("study export modes --json"))["observations"]]

@@ -87,7 +87,7 @@ def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten():
 
 
 def filled(space, direction="maximize", **options):
-    study = Study("s", space, direction=direction, **options)
+    study = Study("s", space, direction=direction, **({"policy": "sw-gp-ucb"} | options))
     for i in range(8):
         study.tell(study.ask(), float(i % 3) * 10 + 100)
     return study

@@ -32,7 +32,7 @@ def reward(number: int) -> float:
 
 
 def make(path: Path) -> Study:
-    return Study("s", SPACE, path=path, window=8, kernel=RBF(0.3))
+    return Study("s", SPACE, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.3))
 
 
 def write(path: Path, first: int, pipe: int) -> None:

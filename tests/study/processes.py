@@ -18,7 +18,7 @@ SPACE = Candidates([[i / 20] for i in range(21)], names=["x"])
 
 def work(path: str, worker: int, asks: int) -> list:
     draw = random.Random(worker)
-    study = Study("s", SPACE, path=path, window=20, kernel=RBF(0.2))
+    study = Study("s", SPACE, policy="sw-gp-ucb", path=path, window=20, kernel=RBF(0.2))
     seen, held = [], []
     for i in range(asks):
         key = f"w{worker}-{i}"

@@ -18,7 +18,7 @@ GOOD = {"price": 7.0, "size": 2, "colour": "red"}
 
 @pytest.fixture
 def study(tmp_path):
-    study = Study("shop", SPACE, path=tmp_path / "a.db")
+    study = Study("shop", SPACE, policy="sw-gp-ucb", path=tmp_path / "a.db")
     study.tell(study.ask(key="first"), 1.0)
     study.ask(key="second")
     return study
@@ -131,9 +131,9 @@ BOUNDS = [
     lambda: Choice([math.nan]),
     lambda: Candidates([]),
     lambda: Candidates([[math.inf]]),
-    lambda: Study("a", {}),
-    lambda: Study("a", {"x": 3}),
-    lambda: Study("a", [Float(0, 1)]),
+    lambda: Study("a", {}, policy="sw-gp-ucb"),
+    lambda: Study("a", {"x": 3}, policy="sw-gp-ucb"),
+    lambda: Study("a", [Float(0, 1)], policy="sw-gp-ucb"),
 ]
 
 
@@ -190,7 +190,7 @@ def test_what_is_no_suggestion(study, suggestion):
 
 
 def test_a_suggestion_of_another_study(study):
-    stranger = Study("other", SPACE).ask()
+    stranger = Study("other", SPACE, policy="sw-gp-ucb").ask()
     with pytest.raises(NotFoundError, match=stranger.id):
         study.tell(stranger, 1.0)
 
@@ -210,7 +210,7 @@ INERT = ["../../etc/passwd", "'; DROP TABLE studies; --", '"quoted"', "%s", "{na
 @pytest.mark.parametrize("name", REFUSED, ids=range(len(REFUSED)))
 def test_names_and_keys_that_are_refused(study, name):
     with pytest.raises(InvalidInput, match="1 to 200 printable characters"):
-        Study(name, SPACE, path=study.path)
+        Study(name, SPACE, policy="sw-gp-ucb", path=study.path)
     with pytest.raises(InvalidInput, match="1 to 200 printable characters"):
         Study.open(name, path=study.path)
     if name is not None:
@@ -223,7 +223,7 @@ def test_names_and_keys_that_are_refused(study, name):
 @pytest.mark.parametrize("name", INERT, ids=range(len(INERT)))
 def test_names_and_keys_that_are_inert(tmp_path, name):
     path = tmp_path / "a.db"
-    made = Study(name, SPACE, path=path)
+    made = Study(name, SPACE, policy="sw-gp-ucb", path=path)
     s = made.ask(key=name)
     made.observe(GOOD, 1.0, key=name)
     again = Study.open(name, path=path)

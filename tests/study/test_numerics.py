@@ -41,7 +41,7 @@ def is_sound(study: Study) -> None:
 @pytest.mark.parametrize("space", [GRID, BOX], ids=["candidates", "box"])
 @pytest.mark.parametrize("noise", [1e-2, 1e-9])
 def test_bad_rewards_and_repeated_points(space, rewards, noise):
-    study = Study("s", space, window=12, kernel=RBF(0.5), noise=noise)
+    study = Study("s", space, policy="sw-gp-ucb", window=12, kernel=RBF(0.5), noise=noise)
     for i in range(1, 31):
         x = GRID.points[(i // 7) % 3, 0]  # the same three points over and over
         study.observe({"x": float(x)}, REWARDS[rewards](i))
@@ -53,7 +53,7 @@ def test_bad_rewards_and_repeated_points(space, rewards, noise):
 @pytest.mark.parametrize("space", [GRID, BOX], ids=["candidates", "box"])
 def test_jitter_is_reported(space):
     """At a noise below rounding, equal points make a matrix without a factor: the ladder is climbed, and it is said."""
-    study = Study("s", space, window=12, kernel=RBF(0.5), noise=1e-18)
+    study = Study("s", space, policy="sw-gp-ucb", window=12, kernel=RBF(0.5), noise=1e-18)
     for i in range(12):
         study.observe({"x": float(GRID.points[i % 2, 0])}, float(i))
     study.ask()

@@ -63,8 +63,8 @@ def drive(study_of, steps):
 @pytest.mark.parametrize("kind", STUDIES)
 def test_reopening_at_every_call_changes_no_question(tmp_path, kind):
     given, path = STUDIES[kind], tmp_path / "a.db"
-    lasting = Study("s", **given)
-    Study("s", path=path, **given)
+    lasting = Study("s", **({"policy": "sw-gp-ucb"} | given))
+    Study("s", path=path, **({"policy": "sw-gp-ucb"} | given))
     expected = drive(lambda: lasting, 24)
     assert drive(lambda: Study.open("s", path=path), 24) == expected
 
@@ -73,7 +73,10 @@ def test_reopening_at_every_call_changes_no_question(tmp_path, kind):
 def test_another_process_asks_the_same(tmp_path):
     for kind in ("sw-gp-ucb on candidates", "gp-ucb on a box"):
         path = tmp_path / f"{kind}.db"
-        here, there = Study("s", **STUDIES[kind]), Study("s", path=path, **STUDIES[kind])
+        here, there = (
+            Study("s", **({"policy": "sw-gp-ucb"} | STUDIES[kind])),
+            Study("s", path=path, **({"policy": "sw-gp-ucb"} | STUDIES[kind])),
+        )
         drive(lambda study=here: study, 20)
         drive(lambda study=there: study, 20)
         there.close()

@@ -85,7 +85,7 @@ def test_a_million_observations_cost_what_a_thousand_do(tmp_path):
     costs = {}
     for n in (1000, MILLION):
         path = tmp_path / f"{n}.db"
-        study = Study("s", GRID, path=path, window=100, kernel=RBF(0.2))
+        study = Study("s", GRID, policy="sw-gp-ucb", path=path, window=100, kernel=RBF(0.2))
         fill(study, n)
         study.close()
         costs[n] = cost(path)
@@ -95,7 +95,7 @@ def test_a_million_observations_cost_what_a_thousand_do(tmp_path):
 
 def test_the_measure_sees_a_scan(tmp_path):
     """The control: counting the rows of the log costs as many steps as there are rows."""
-    study = Study("s", GRID, path=tmp_path / "a.db")
+    study = Study("s", GRID, policy="sw-gp-ucb", path=tmp_path / "a.db")
     fill(study, 20_000)
     with Steps(study) as steps, study._store.reading() as connection:
         connection.exec_driver_sql("SELECT count(*) FROM observations WHERE y > 3").scalar()
@@ -103,7 +103,7 @@ def test_the_measure_sees_a_scan(tmp_path):
 
 
 def test_every_query_uses_an_index(tmp_path):
-    study = Study("s", GRID)
+    study = Study("s", GRID, policy="sw-gp-ucb")
     plans = {}
     for name, query in vars(store_log).items():
         if name.startswith("_") and name.isupper() and isinstance(query, sa.Select | sa.Update):
@@ -124,7 +124,7 @@ def test_every_query_uses_an_index(tmp_path):
 
 def test_memory_does_not_grow_with_the_log():
     """What a study holds after ten times as many steps is what it held before."""
-    study = Study("s", GRID, window=5)
+    study = Study("s", GRID, policy="sw-gp-ucb", window=5)
     sizes = []
     for _ in range(4):
         for _ in range(30):

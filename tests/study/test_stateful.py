@@ -33,7 +33,14 @@ class Promises(RuleBasedStateMachine):
         self.crashes = 0
         self.path = self.folder / "0.db"
         self.study = Study(
-            "s", SPACE, path=self.path, window=WINDOW, patience=PATIENCE, kernel=RBF(0.3), direction=direction
+            "s",
+            SPACE,
+            policy="sw-gp-ucb",
+            path=self.path,
+            window=WINDOW,
+            patience=PATIENCE,
+            kernel=RBF(0.3),
+            direction=direction,
         )
         self.asked = {}  # number → suggestion
         self.told = {}  # number → (at, x, reward)

@@ -24,7 +24,7 @@ def hill(s) -> float:
 
 
 def test_a_study_finds_the_best_setting(path):
-    study = Study("hill", GRID, path=path, window=30, kernel=RBF(0.2), noise=1e-4)
+    study = Study("hill", GRID, policy="sw-gp-ucb", path=path, window=30, kernel=RBF(0.2), noise=1e-4)
     for _ in range(15):
         s = study.ask()
         study.tell(s, 100 + 5 * hill(s))
@@ -35,7 +35,7 @@ def test_a_study_finds_the_best_setting(path):
 
 
 def test_the_recommendation_is_that_of_the_dense_posterior_in_the_users_units(path):
-    study = Study("hill", GRID, path=path, window=8, kernel=RBF(0.2), noise=0.01)
+    study = Study("hill", GRID, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.2), noise=0.01)
     rng = np.random.default_rng(0)
     for _ in range(12):
         study.tell(study.ask(), float(50 + 20 * rng.standard_normal()))
@@ -49,8 +49,8 @@ def test_the_recommendation_is_that_of_the_dense_posterior_in_the_users_units(pa
 
 
 def test_minimising_is_maximising_the_negative(path):
-    up = Study("up", GRID, path=path, window=10)
-    down = Study("down", GRID, path=path, window=10, direction="minimize")
+    up = Study("up", GRID, policy="sw-gp-ucb", path=path, window=10)
+    down = Study("down", GRID, policy="sw-gp-ucb", path=path, window=10, direction="minimize")
     for _ in range(12):
         s, t = up.ask(), down.ask()
         assert s.params == t.params
@@ -62,14 +62,14 @@ def test_minimising_is_maximising_the_negative(path):
 
 
 def test_rewards_are_standardised_unless_told_otherwise():
-    assert Study("a", GRID).policy.model.standardise
-    assert not Study("a", GRID, standardise=False).policy.model.standardise
+    assert Study("a", GRID, policy="sw-gp-ucb").policy.model.standardise
+    assert not Study("a", GRID, policy="sw-gp-ucb", standardise=False).policy.model.standardise
     plain = policy("sw-gp-ucb", GRID)
     assert Study("a", policy=plain).policy is plain
 
 
 def test_a_scale_and_a_shift_of_the_rewards_change_no_question():
-    plain, scaled = Study("a", GRID, window=6), Study("b", GRID, window=6)
+    plain, scaled = Study("a", GRID, policy="sw-gp-ucb", window=6), Study("b", GRID, policy="sw-gp-ucb", window=6)
     for _ in range(20):
         s, t = plain.ask(), scaled.ask()
         assert s.params == t.params
@@ -87,18 +87,18 @@ def test_policies_by_name_by_pair_and_as_they_are(path):
     with pytest.raises(InvalidInput, match="space and the policy's own space differ"):
         Study("d", {"x": Float(0, 1)}, policy=by_name.policy)
     with pytest.raises(InvalidInput, match="needs a space"):
-        Study("d")
+        Study("d", policy="sw-gp-ucb")
     with pytest.raises(InvalidInput, match="policy must be"):
         Study("d", GRID, policy=3)
     with pytest.raises(NotFoundError, match="no policy is called 'best'"):
         Study("d", GRID, policy="best")
     with pytest.raises(InvalidInput, match="no option 'windw'"):
-        Study("d", GRID, windw=3)
+        Study("d", GRID, policy="sw-gp-ucb", windw=3)
 
 
 def test_mixed_spaces(path):
     space = {"price": Float(5, 20, log=True), "size": Int(1, 9), "colour": Choice(["red", None, True, 1])}
-    study = Study("shop", space, path=path, window=10)
+    study = Study("shop", space, policy="sw-gp-ucb", path=path, window=10)
     for i in range(6):
         s = study.ask()
         assert study.space.to_unit(s.params) == pytest.approx(s.x)
@@ -119,14 +119,14 @@ def test_the_random_policy_works_and_has_nothing_to_recommend(path):
 
 
 def test_nothing_told_yet():
-    study = Study("a", GRID)
+    study = Study("a", GRID, policy="sw-gp-ucb")
     study.ask()
     with pytest.raises(InvalidInput, match="no rewards yet"):
         study.recommend()
 
 
 def test_time_is_the_number_unless_given_and_is_data(path):
-    study = Study("a", GRID, path=path)
+    study = Study("a", GRID, policy="sw-gp-ucb", path=path)
     first, second = study.ask(), study.ask(at=77.5)
     assert (first.at, second.at) == (1.0, 77.5)
     study.tell(second, 1.0)
@@ -136,7 +136,7 @@ def test_time_is_the_number_unless_given_and_is_data(path):
 
 
 def test_late_rewards_say_whether_they_still_count(path):
-    study = Study("a", GRID, path=path, window=3)
+    study = Study("a", GRID, policy="sw-gp-ucb", path=path, window=3)
     asked = [study.ask() for _ in range(5)]
     told = {i: study.tell(asked[i], float(i)).in_window for i in (4, 3, 0, 2, 1)}
     assert told == {4: True, 3: True, 0: True, 2: True, 1: False}
@@ -153,7 +153,7 @@ def test_after_a_restart_the_rewards_of_the_last_block_no_longer_count(path):
 
 
 def test_pending_suggestions_spread_out_and_expire(path):
-    study = Study("a", GRID, path=path, patience=4, kernel=RBF(0.2))
+    study = Study("a", GRID, policy="sw-gp-ucb", path=path, patience=4, kernel=RBF(0.2))
     asked = [study.ask() for _ in range(6)]
     assert len({s.params["x"] for s in asked[:4]}) == 4
     assert [s.id for s in study.pending()] == [s.id for s in asked[2:]]
@@ -161,12 +161,12 @@ def test_pending_suggestions_spread_out_and_expire(path):
     study.tell(asked[4], 1.0)
     assert [s.id for s in study.pending()] == [asked[2].id, asked[5].id]
     assert study.tell(asked[0], 1.0).new  # expired, and its reward still counts
-    lonely = Study("b", GRID, path=path, patience=0)
+    lonely = Study("b", GRID, policy="sw-gp-ucb", path=path, patience=0)
     assert len({lonely.ask().params["x"] for _ in range(3)}) == 1
 
 
 def test_the_question_is_the_policys_own_with_pending_points(path):
-    study = Study("a", GRID, path=path, window=5, seed=9)
+    study = Study("a", GRID, policy="sw-gp-ucb", path=path, window=5, seed=9)
     for i in range(9):
         s = study.ask()
         if i % 3:
@@ -179,7 +179,7 @@ def test_the_question_is_the_policys_own_with_pending_points(path):
 
 
 def test_an_abandoned_suggestion_is_no_observation(path):
-    study = Study("a", GRID, path=path)
+    study = Study("a", GRID, policy="sw-gp-ucb", path=path)
     s = study.ask()
     study.abandon(s.id)
     assert list(study.observations()) == []
@@ -189,9 +189,9 @@ def test_an_abandoned_suggestion_is_no_observation(path):
 
 def test_reopening_with_the_same_description_and_with_another(path, tmp_path):
     path = tmp_path / "a.db"
-    made = Study("a", {"x": Float(0, 1)}, path=path, window=5, kernel=RBF(0.3))
+    made = Study("a", {"x": Float(0, 1)}, policy="sw-gp-ucb", path=path, window=5, kernel=RBF(0.3))
     s = made.ask(key="k")
-    assert Study("a", {"x": Float(0, 1)}, path=path, window=5, kernel=RBF(0.3)).ask(key="k") == s
+    assert Study("a", {"x": Float(0, 1)}, policy="sw-gp-ucb", path=path, window=5, kernel=RBF(0.3)).ask(key="k") == s
     others = {
         r"parameters\.x\.high is 1\.0 in the study, 2\.0 was given": ({"x": Float(0, 2)}, {}),
         "window": ({"x": Float(0, 1)}, {"window": 6}),
@@ -204,14 +204,14 @@ def test_reopening_with_the_same_description_and_with_another(path, tmp_path):
         given = {"window": 5, "kernel": RBF(0.3)} | options
         given = {name: value for name, value in given.items() if value is not None}
         with pytest.raises(ConflictError, match=differs):
-            Study("a", space, path=path, **given)
+            Study("a", space, path=path, **({"policy": "sw-gp-ucb"} | given))
     assert Study.names(path) == ["a"]
     assert made.describe().counts.asked == 1
 
 
 def test_open_finds_everything_again(tmp_path):
     path = tmp_path / "a.db"
-    made = Study("a", GRID, path=path, window=5, seed=4, direction="minimize", patience=3)
+    made = Study("a", GRID, policy="sw-gp-ucb", path=path, window=5, seed=4, direction="minimize", patience=3)
     s = made.ask(key="till-7")
     opened = Study.open("a", path=path)
     assert opened.description == made.description
@@ -227,7 +227,7 @@ def test_open_finds_everything_again(tmp_path):
 
 def test_several_objects_of_one_study_see_each_others_rewards(path, tmp_path):
     path = tmp_path / "a.db"
-    one, two, still = (Study("a", GRID, path=path, window=4) for _ in range(3))
+    one, two, still = (Study("a", GRID, policy="sw-gp-ucb", path=path, window=4) for _ in range(3))
     asked = []
     for i in range(12):
         asked.append((one, two)[i % 2].ask())
@@ -239,3 +239,13 @@ def test_several_objects_of_one_study_see_each_others_rewards(path, tmp_path):
     for study in (one, two, still):
         with study._log.view() as view:
             assert tuple(study.policy.choose(study._fold.state(view), ask)) == tuple(expected)
+
+
+def test_the_default_is_told_nothing_and_goes_on_where_it_was(tmp_path):
+    path = tmp_path / "s.db"
+    study = Study("s", {"a": Float(0, 1), "c": Choice(["x", "y"])}, path=path)
+    assert study.policy.name == "auto"
+    for t in range(30):
+        s = study.ask()
+        study.tell(s, reward=s.params["a"] + t % 3)
+    assert Study.open("s", path=path).ask().params == study.ask().params

@@ -11,7 +11,7 @@ from driftwise.store import sqlite
 
 def main(path: str, synchronous: str) -> None:
     sqlite.SYNCHRONOUS = synchronous
-    study = Study("s", Candidates([[0.0], [0.5], [1.0]], names=["x"]), path=path, window=4)
+    study = Study("s", Candidates([[0.0], [0.5], [1.0]], names=["x"]), policy="sw-gp-ucb", path=path, window=4)
     os.write(1, b"ack create\n")
     for i in range(12):
         s = study.ask(key=f"k{i}")

@@ -61,7 +61,7 @@ def create(
     ] = None,
     ints: Annotated[list[str] | None, typer.Option("--int", help="A whole number, as n=1:10 or n=1:1000:log.")] = None,
     choices: Annotated[list[str] | None, typer.Option("--choice", help="One of several, as mode=slow,fast.")] = None,
-    policy: Annotated[str, typer.Option(help="NAME or NAME:KEY=VALUE,… See: driftwise policies")] = "sw-gp-ucb",
+    policy: Annotated[str, typer.Option(help="NAME or NAME:KEY=VALUE,… See: driftwise policies")] = "auto",
     minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the least is best.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Where the policy's own randomness comes from.")] = 0,
     path: File = DEFAULT,
