@@ -30,13 +30,33 @@ CLIMBING = 0.95  # and so much where climbs go on from there
 class Voice:
     """One expert about one time: what μ_e and σ_e are made of."""
 
-    kernel: int
-    first: int
+    fit: Fit
     weight: float
-    fade: Array  # ρ_e: (n − first,)
-    alpha: Array  # A⁻¹y: (n − first,)
-    precision: Array  # A⁻¹: (n − first, n − first)
-    scale: float  # s
+    fade: Array  # ρ_e: (n − first,), and as many ones as there are pending points
+    imagined: Fit  # with the pending points among its observations
+
+    @property
+    def kernel(self) -> int:
+        return self.fit.expert.kernel
+
+    @property
+    def first(self) -> int:
+        return self.fit.first
+
+    @property
+    def scale(self) -> float:
+        """s_e."""
+        return self.fit.scale
+
+    @property
+    def precision(self) -> Array:
+        """A⁻¹, computed when it is first asked for: few are asked in a hurry."""
+        return self.imagined.precision
+
+    @cached_property
+    def alpha(self) -> Array:
+        """A⁻¹y, nothing for pending points."""
+        return np.concatenate([self.fit.alpha, np.zeros(len(self.fade) - len(self.fit.alpha))])
 
     @cached_property
     def boldness(self) -> float:
@@ -183,9 +203,8 @@ class Mixture:
         for i in np.argsort(-self.shares, kind="stable"):
             f = self.fits[i]
             fade = f.expert.time(now, self.seen.clock[f.first :])[0]
-            precision = self._imagined(f, now[0]) if p else f.precision
-            padded = np.concatenate([fade, np.ones(p)]), np.concatenate([f.alpha, np.zeros(p)])
-            made.append(Voice(f.expert.kernel, f.first, float(self.shares[i]), *padded, precision, f.scale))
+            imagined = self._imagined(f, now[0]) if p else f
+            made.append(Voice(f, float(self.shares[i]), np.concatenate([fade, np.ones(p)]), imagined))
         return tuple(made)
 
     def heaviest(self, least: float) -> tuple[Voice, ...]:
@@ -193,12 +212,12 @@ class Mixture:
         enough = np.searchsorted(np.cumsum([v.weight for v in self.voices]), least - 1e-9)
         return self.voices[: int(enough) + 1]
 
-    def _imagined(self, f: Fit, now: float) -> Array:
-        """A⁻¹ with the pending points among the observations."""
+    def _imagined(self, f: Fit, now: float) -> Fit:
+        """The same with the pending points among the observations."""
         X = self._X[f.first :]
         clock = np.concatenate([self.seen.clock[f.first :], np.full(len(self.pending), now)])
         K, T = self.bank.kernels[f.expert.kernel](X, X), f.expert.time(clock, clock)
-        return fit(f.expert, 0, K * T, np.zeros(len(X)), f.sure).precision
+        return fit(f.expert, 0, K * T, np.zeros(len(X)), f.sure)
 
     def _heard(self, X: Array, voices: Sequence[Voice]) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
         """Every voice and what it says at the rows of X; the kernels of space are computed once."""
