@@ -75,8 +75,8 @@ class Auto:
     It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
     function of `window` of the last SPAN observations; the whole bank is surveyed when the observation's number passes
     a multiple of BLOCK, and in between the best few experts are followed. O(w³) a step, for ever. With `known_kernel`
-    (of the rewards as they come, less their mean) only drift and noise are learned. `max_step` limits how far, in the
-    unit cube, a suggestion may be from the last observation.
+    (of the rewards as they come, expected around 0) only drift and noise are learned. `max_step` limits how far, in
+    the unit cube, a suggestion may be from the last observation.
 
     >>> from driftwise import Candidates
     >>> policy = Auto.of(Candidates([[0.0], [1.0]]))
