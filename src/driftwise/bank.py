@@ -38,6 +38,10 @@ HAZARD = 0.001  # how likely an abrupt change is, an observation
 DOUBT = 0.01  # how likely an observation is to be an outlier, which says nothing about an expert
 FAR = 5.0  # the standard deviation of outliers, in units of standardised rewards
 SURE = 5.0  # twice as many observations are worth what is believed of the signal's variance beforehand
+GAP = 4  # numbers between two births of restarts, after a survey
+STEP = 8  # observations between two dates of restarts in a survey
+YOUNG = (4, 8, 12, 16, 20, 24)  # observations after which there is one in any case
+FAMILIES = 4  # of which there are restarts
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,7 @@ class Survey:
             return base, w
         fits += self.bank.fits(again, self.seen)
         w = self._with_restarts(fits)
-        again += self._between(again, w[len(base) :])
+        again += self._around(again, w[len(base) :])
         fits += self.bank.fits(again[len(fits) - len(base) :], self.seen)
         return base + again, self._with_restarts(fits)
 
@@ -240,19 +244,13 @@ class Survey:
         places = sorted({*range(STEP, n, STEP), *(n - age for age in YOUNG if age < n)})
         return tuple(self._restart(heads[f], place) for f in heaviest for place in places)
 
-    def _between(self, again: tuple[Expert, ...], w: Array) -> tuple[Expert, ...]:
+    def _around(self, again: tuple[Expert, ...], w: Array) -> tuple[Expert, ...]:
         """The best restart, at dates around it."""
         best = again[int(np.argmax(w))]
         place = self.seen.place(best.since)
         dates = {e.since for e in again}
-        around = (self._restart(best, p) for p in range(place - STEP + 1, place + STEP) if 0 < p < len(self.seen))
-        return tuple(e for e in around if e.since not in dates)
+        places = range(max(place - STEP, 0) + 1, min(place + STEP, len(self.seen)))
+        return tuple(e for e in (self._restart(best, p) for p in places) if e.since not in dates)
 
     def _restart(self, expert: Expert, place: int) -> Expert:
         return Expert(expert.kernel, self.bank.times[0], expert.noise, since=int(self.seen.numbers[place]))
-
-
-GAP = 4  # numbers between two births of restarts, after a survey
-STEP = 8  # observations between two dates of restarts in a survey
-YOUNG = (4, 8, 12, 16, 20, 24)  # observations after which there is one in any case
-FAMILIES = 4  # of which there are restarts
