@@ -5,13 +5,11 @@ import pytest
 from scipy.stats import chi2, multivariate_t
 
 from driftwise import RBF, Linear, Matern, Sum
-from driftwise.bank import DOUBT, FAR, RARE, SHARE, SURE, Bank, Expert, Survey, shared
+from driftwise.bank import DOUBT, FAR, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
 from driftwise.mixture import Mixture
-from driftwise.posterior import Posterior
 from driftwise.records import Observation
 from driftwise.seen import CAUTION, NEAR, SPAN, Frame, Memory, Seen
-from driftwise.space_time import SpaceTimePosterior
-from driftwise.time_kernels import Forgetting, MaternInTime, SpaceTime
+from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime
 
 KERNELS = (RBF(0.3), Matern(2.5, 0.6))
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(1.5, 20.0))
@@ -34,7 +32,24 @@ def mixed(seen, experts, now, **more):
     return Mixture(BANK, seen, tuple(BANK.fits(experts, seen)), shares, now, **more), shares
 
 
-EXPERTS = (Expert(0, TIMES[1], 0.1), Expert(1, TIMES[0], 0.01), Expert(0, TIMES[2], 0.01, since=21))
+EXPERTS = (
+    Expert(0, TIMES[1], 0.1),
+    Expert(1, TIMES[0], 0.01),
+    Expert(0, Cyclic(7.0, 1.0, 0.01), 0.1, earlier=((11, 0.01), (30, 0.1), (41, 0.01))),
+    Expert(1, TIMES[1], 0.01, tide=Tide(0.7, Forgetting(0.2))),
+    Expert(0, TIMES[2], 0.01, since=21),
+)
+
+
+def covariance(e, X, s, Y, t, *, tide=True):
+    """Of the function with its tide, or without, at (X, s) and (Y, t)."""
+    K = BANK.kernels[e.kernel](X, Y) * e.time(s, t)
+    return K + e.tide.variance * e.tide.time(s, t) if tide and e.tide else K
+
+
+def noise(e, numbers):
+    """The noise of each observation, looked up one by one."""
+    return np.array([next((x for until, x in e.earlier if n < until), e.noise) for n in numbers])
 
 
 @pytest.mark.parametrize("expert", EXPERTS)
@@ -43,8 +58,8 @@ def test_forecasts_add_up_to_the_dense_density(expert):
     [fit] = BANK.fits([expert], seen)
     rows = slice(fit.first, None)
     assert fit.first == (0 if not expert.since else 10)  # numbers are 2, 4, …, 50
-    K = BANK.kernels[expert.kernel](seen.X, seen.X) * expert.time(seen.clock, seen.clock)
-    A = K[rows, rows] + expert.noise * np.eye(25 - fit.first)
+    K = covariance(expert, seen.X, seen.clock, seen.X, seen.clock)
+    A = K[rows, rows] + np.diag(noise(expert, seen.numbers[rows]))
     dense = multivariate_t(shape=A, df=2 * SURE).logpdf(seen.targets[rows])  # s² integrated out
     assert fit.one_ahead.sum() - 0.5 * len(A) * np.log(2 * np.pi) == pytest.approx(dense, rel=1e-10)
     y = seen.targets[rows]
@@ -66,13 +81,14 @@ ONE = np.array([0, 0])  # both of one family
 def test_weights_by_hand():
     p = np.array([[0.5, 0.1], [0.2, 0.4], [0.3, 0.3]])
     prior, w, family = np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.6, 0.1]), np.array([0, 0, 1])
-    found = shared(np.log(p), prior, w, np.array([-1, -1, -1]), family, hazard=0.3)
-    for column in p.T:
+    found = shared(np.log(p), prior, w, family)
+    for before, column in zip(found, p.T, strict=False):
+        np.testing.assert_allclose(before, w, rtol=1e-12)
         w = w * column / (w @ column)
         first = w[0] + w[1]
         stay = np.array([0.4 * first, 0.6 * first, w[2]])  # the family's weight, as the prior has it within
         w = (1 - SHARE - RARE) * w + SHARE * stay + RARE * prior
-    np.testing.assert_allclose(found, w, rtol=1e-12)
+    np.testing.assert_allclose(found[-1], w, rtol=1e-12)
 
 
 def test_a_restart_gets_its_part_when_it_is_born():
@@ -84,56 +100,69 @@ def test_a_restart_gets_its_part_when_it_is_born():
         w = (1 - SHARE - RARE) * w + (SHARE + RARE) * np.array([1.0, 0.0])
     with np.errstate(divide="ignore"):
         logs = np.log(p)
-    found = shared(logs, np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.array([-1, 1]), ONE, hazard=0.1)
-    np.testing.assert_allclose(found, w, rtol=1e-12)
+    alone = np.array([1.0, 0.0])
+    found = shared(logs, alone, alone, ONE, [Birth(1, np.array([False, True]), 0.1)])
+    np.testing.assert_allclose(found[-1], w, rtol=1e-12)
 
 
 def test_newborns_have_the_weight_of_their_families():
     nothing, family = np.zeros((4, 1)), np.array([0, 1, 0, 1])  # everybody predicts the same
     start = np.array([0.8, 0.2, 0.0, 0.0])
-    found = shared(nothing, start, start, np.array([-1, -1, 0, 0]), family, hazard=0.1)
-    assert found[2] / found[3] == pytest.approx(4.0)
+    found = shared(nothing, start, start, family, [Birth(0, np.array([False, False, True, True]), 0.1)])
+    assert found[-1][2] / found[-1][3] == pytest.approx(4.0)
+    orphan = np.array([0, 0, 1, 1])  # those born are of a family that has no weight: they get their part all the same
+    found = shared(nothing, start, start, orphan, [Birth(0, np.array([False, False, True, True]), 0.1)])
+    assert found[0].tolist() == pytest.approx([0.72, 0.18, 0.05, 0.05])
 
 
 def test_no_expert_ever_loses_its_weight_for_good():
     n = 100
     forecasts = np.stack([np.zeros(n), np.full(n, -50.0)])
-    half, never = np.array([0.5, 0.5]), np.array([-1, -1])
-    before = shared(forecasts, half, half, never, ONE, hazard=0.0)
+    half = np.array([0.5, 0.5])
+    before = shared(forecasts, half, half, ONE)[-1]
     assert before[1] == pytest.approx((SHARE + RARE) / 2, rel=1e-9)
-    strangers = shared(forecasts, half, half, never, np.array([0, 1]), hazard=0.0)
+    strangers = shared(forecasts, half, half, np.array([0, 1]))[-1]
     assert strangers[1] == pytest.approx(RARE / 2, rel=1e-9)
-    after = shared(forecasts[::-1, :3], half, before, never, ONE, hazard=0.0)
+    after = shared(forecasts[::-1, :3], half, before, ONE)[-1]
     assert after[1] > 0.9
 
 
-def dense(expert, seen, now):
-    """The expert as a posterior over space and time, on the targets themselves; its σ is of a signal of variance 1."""
-    first = seen.place(expert.since)
-    kernel = SpaceTime(BANK.kernels[expert.kernel], expert.time)
-    X = np.column_stack([seen.X, seen.clock])[first:]
-    posterior = Posterior(kernel, expert.noise, X=X, y=seen.targets[first:], K=kernel(X, X))
-    return SpaceTimePosterior(posterior, now=float(seen.since_last(np.array([now]))[0]))
+def dense(expert, seen, now, X, pending=(), *, tide=True):
+    """μ and σ at X by dense algebra, the expert's own signal variance among them; pending points tell their mean."""
+    first, at = seen.place(expert.since), seen.since_last(np.array([now]))
+    x, t = seen.X[first:], seen.clock[first:]
+    A = covariance(expert, x, t, x, t) + np.diag(noise(expert, seen.numbers[first:]))
+    y, here = seen.targets[first:], np.repeat(at, len(X))
+    mean = covariance(expert, X, here, x, t, tide=tide) @ np.linalg.solve(A, y)
+    squares = y @ np.linalg.solve(A, y)
+    scale = np.sqrt((2 * SURE + squares) / (2 * SURE + len(y)))
+    told = np.vstack([x, *(np.array(p)[None] for p in pending)])
+    when = np.concatenate([t, np.repeat(at, len(pending))])
+    A = covariance(expert, told, when, told, when)
+    A += np.diag(np.concatenate([noise(expert, seen.numbers[first:]), np.full(len(pending), expert.noise)]))
+    k = covariance(expert, X, here, told, when, tide=tide)
+    prior = np.diagonal(covariance(expert, X, here, X, here, tide=tide))
+    return mean, scale * np.sqrt(prior - np.einsum("mn,nm->m", k, np.linalg.solve(A, k.T)))
 
 
-def scaled(each, mixture):
-    return [(m, f.scale * s) for (m, s), f in zip(each, mixture.fits, strict=True)]
+def optimistic(shares, each, beta):
+    return sum(w * (m + beta * s) for w, (m, s) in zip(shares, each, strict=True))
 
 
 def test_the_mixture_is_that_of_posteriors():
     seen, X, now = window(30), np.random.default_rng(1).random((7, 2)), 67.0
     mixture, shares = mixed(seen, EXPERTS, now)
-    each = scaled([dense(e, seen, now).predict(X) for e in EXPERTS], mixture)
+    each = [dense(e, seen, now, X) for e in EXPERTS]
     mean = sum(w * m for w, (m, _) in zip(shares, each, strict=True))
     square = sum(w * (s * s + m * m) for w, (m, s) in zip(shares, each, strict=True))
     got = mixture.predict(X)
-    np.testing.assert_allclose(got[0], mean, atol=1e-10)
-    np.testing.assert_allclose(got[1], np.sqrt(square - mean**2), atol=1e-9)
-    np.testing.assert_allclose(mixture.weights(X) @ seen.targets, mean, atol=1e-10)
-    optimism = sum(w * (m + 2 * s) for w, (m, s) in zip(shares, each, strict=True))
-    np.testing.assert_allclose(mixture.optimism(X, 2.0), optimism, atol=1e-9)
-    heaviest, (m, s) = shares[-1], each[-1]
-    np.testing.assert_allclose(mixture.optimism(X, 2.0, least=0.4), heaviest * (m + 2 * s), atol=1e-9)
+    np.testing.assert_allclose(got[0], mean, atol=1e-9)
+    np.testing.assert_allclose(got[1], np.sqrt(square - mean**2), atol=1e-8)
+    np.testing.assert_allclose(mixture.weights(X) @ seen.targets, mean, atol=1e-9)
+    rest = [dense(e, seen, now, X, tide=False) for e in EXPERTS]  # optimism is about what settings differ in
+    np.testing.assert_allclose(mixture.optimism(X, 2.0), optimistic(shares, rest, 2.0), atol=1e-8)
+    heaviest = optimistic(shares[-1:], rest[-1:], 2.0)
+    np.testing.assert_allclose(mixture.optimism(X, 2.0, least=0.3), heaviest, atol=1e-8)
 
 
 def test_imagined_points_are_posteriors_told_their_own_mean():
@@ -141,16 +170,24 @@ def test_imagined_points_are_posteriors_told_their_own_mean():
     pending = [(0.2, 0.3), (0.9, 0.1)]
     mixture, shares = mixed(seen, EXPERTS, now)
     imagined = mixture.imagine(pending)
-    each = scaled([dense(e, seen, now).imagine(pending).predict(X) for e in EXPERTS], mixture)
-    expected = sum(w * (m + 2 * s) for w, (m, s) in zip(shares, each, strict=True))
-    np.testing.assert_allclose(imagined.optimism(X, 2.0), expected, atol=1e-9)
-    np.testing.assert_allclose(imagined.predict(X)[0], mixture.predict(X)[0], atol=1e-10)
+    each = [dense(e, seen, now, X, pending, tide=False) for e in EXPERTS]
+    np.testing.assert_allclose(imagined.optimism(X, 2.0), optimistic(shares, each, 2.0), atol=1e-8)
+    np.testing.assert_allclose(imagined.predict(X)[0], mixture.predict(X)[0], atol=1e-9)
+
+
+def test_times_that_are_not_whole_give_what_a_table_gives():
+    """Kernels of time are tabulated where gaps are whole numbers, and computed where they are not."""
+    seen = window(25)
+    late = Seen(seen.numbers, seen.at + np.where(np.arange(25) == 7, 1e-9, 0.0), seen.X, seen.y, SQUARE)
+    for one, other in zip(BANK.fits(EXPERTS, seen), BANK.fits(EXPERTS, late), strict=True):
+        np.testing.assert_allclose(one.L, other.L, atol=1e-6)
 
 
 @pytest.mark.parametrize("kernels", [KERNELS, (Sum(RBF(0.4), Linear()), Matern(1.5, 0.5))])
 def test_gradients_are_differences(kernels):
     bank, seen = Bank(kernels, TIMES, (0.01,)), window(20)
-    mixture = Mixture(bank, seen, tuple(bank.fits(EXPERTS, seen)), np.array([0.5, 0.3, 0.2]), 41.0, ((0.5, 0.5),))
+    shares = np.array([0.3, 0.2, 0.1, 0.2, 0.2])
+    mixture = Mixture(bank, seen, tuple(bank.fits(EXPERTS, seen)), shares, 41.0, ((0.5, 0.5),))
     X, h = 0.1 + 0.8 * np.random.default_rng(3).random((5, 2)), 1e-6
     _, _, dmean, dstd = mixture.predict_gradient(X)
     value, slope = mixture.optimism_gradient(X, 1.5)
@@ -161,20 +198,6 @@ def test_gradients_are_differences(kernels):
         np.testing.assert_allclose(dstd[:, j], (s1 - s0) / (2 * h), atol=1e-6)
         up, down = mixture.optimism(X + e, 1.5), mixture.optimism(X - e, 1.5)
         np.testing.assert_allclose(slope[:, j], (up - down) / (2 * h), atol=1e-6)
-
-
-def test_a_survey_finds_the_expert_whose_world_it_is():
-    """y drawn from one expert of the bank: the others are less likely by far."""
-    rng, n, bank = np.random.default_rng(5), 150, Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.01, 0.1))
-    X, at = rng.random((n, 2)), np.arange(1.0, n + 1)
-    for truth in (Expert(0, TIMES[0], 0.01), Expert(1, TIMES[1], 0.1)):
-        K = bank.kernels[truth.kernel](X, X) * truth.time(at, at) + truth.noise * np.eye(n)
-        y = np.linalg.cholesky(K) @ rng.standard_normal(n)
-        survey = Survey(bank, Memory(Seen(np.arange(1, n + 1), at, X, y, SQUARE), np.zeros(n, dtype=int), n))
-        experts, w = survey.live
-        heaviest = experts[int(np.argmax(w))]
-        assert (heaviest.kernel, heaviest.time, heaviest.since) == (truth.kernel, truth.time, 0)
-        assert w.sum() == pytest.approx(1.0)
 
 
 # --- rewards and times as experts see them ------------------------------------------------------------------------

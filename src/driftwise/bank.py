@@ -1,10 +1,11 @@
 """A bank of experts on one window of observations, each weighted by how well it predicted.
 
 An expert is a Gaussian process over space and time on standardised rewards: a kernel of space, a kernel of time, a
-noise ratio λ and, where it is a restart, the first observation it believes in. Its signal has variance s², which is
-learned: 1/s² is gamma with shape a and rate b, both `sure` at first. With A = K_S∘K_T + λI = LLᵀ in the order of the
-log, z = L⁻¹y has the expert's forecasts in it, made one step ahead (the chain rule): a = sure + (i − 1)/2 and
-b = sure + ½(z_1² + … + z_{i−1}²) before the i-th, and
+noise ratio λ and, where it is a restart, the first observation it believes in. Where it has a tide, the level of the
+function moves on its own, h(t) beside f_t(x); where its noise changed, λ is another before that. Its signal has
+variance s², which is learned: 1/s² is gamma with shape a and rate b, both `sure` at first. With A = K_S∘K_T + vK_h +
+diag(λ) = LLᵀ in the order of the log, z = L⁻¹y has the expert's forecasts in it, made one step ahead (the chain rule):
+a = sure + (i − 1)/2 and b = sure + ½(z_1² + … + z_{i−1}²) before the i-th, and
 
     p(y_i | y_1 … y_{i−1}) = Γ(a + ½)/Γ(a) (2πb)^−½ (1 + z_i²/2b)^−(a+½) / L_ii        (Student's t)
 
@@ -18,7 +19,7 @@ window alone, so that it costs the same for ever and a replay gives the same bit
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -27,31 +28,62 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from driftwise.kernels import Kernel
-from driftwise.linalg import cholesky, invert_lower, solve_lower
+from driftwise.linalg import cholesky, invert_factored, solve_lower
 from driftwise.records import Array
-from driftwise.seen import Memory, Seen
+from driftwise.seen import Seen
 from driftwise.time_kernels import TimeKernel
 
 SHARE = 0.01  # of the weight goes back to the prior within its family at each observation
 RARE = 0.0005  # and so much to all families
-HAZARD = 0.001  # how likely an abrupt change is, an observation
+HAZARD = 0.001  # how likely an abrupt change of the function is, an observation
+LOUDER = 0.0005  # and one of the noise alone
 DOUBT = 0.01  # how likely an observation is to be an outlier, which says nothing about an expert
 FAR = 5.0  # the standard deviation of outliers, in units of standardised rewards
 SURE = 5.0  # twice as many observations are worth what is believed of the signal's variance beforehand
-GAP = 4  # numbers between two births of restarts, after a survey
-STEP = 8  # observations between two dates of restarts in a survey
-YOUNG = (4, 8, 12, 16, 20, 24)  # observations after which there is one in any case
-FAMILIES = 4  # of which there are restarts
+WHOLE = 4096.0  # gaps up to which kernels of time are tabulated where all gaps are whole
+
+
+@dataclass(frozen=True)
+class Tide:
+    """The level of the function moves on its own: its variance, of the signal's, and how it moves."""
+
+    variance: float
+    time: TimeKernel
 
 
 @dataclass(frozen=True)
 class Expert:
-    """What one expert believes; `kernel` is a place in the bank's list, `since` the first number it believes in."""
+    """What one expert believes; `kernel` is a place in the bank's list, `since` the first number it believes in.
+
+    `noise` is the noise now; `earlier` are those it had before, each with the number up to which it had it.
+
+    >>> from driftwise.time_kernels import Forgetting
+    >>> Expert(0, Forgetting(0.0), 0.1, earlier=((3, 0.01),)).noises(np.arange(1, 5)).tolist()
+    [0.01, 0.01, 0.1, 0.1]
+    """
 
     kernel: int
     time: TimeKernel
     noise: float
     since: int = 0
+    earlier: tuple[tuple[int, float], ...] = ()
+    tide: Tide | None = None
+
+    @property
+    def changed(self) -> int:
+        """The number of its last change, 0 if there was none."""
+        return max(self.since, self.earlier[-1][0] if self.earlier else 0)
+
+    @property
+    def first_noise(self) -> float:
+        return self.earlier[0][1] if self.earlier else self.noise
+
+    def noises(self, numbers: NDArray[np.int64]) -> Array:
+        """The noise of each observation: (n,)."""
+        noises = np.full(len(numbers), self.noise)
+        for until, noise in reversed(self.earlier):
+            noises[numbers < until] = noise
+        return noises
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +94,7 @@ class Fit:
     first: int  # the place in the window where its memory begins
     L: Array = field(repr=False)  # (n − first, n − first)
     targets: Array = field(repr=False)  # (n − first,)
+    noises: Array = field(repr=False)  # (n − first,)
     sure: float
     jitter: float = 0.0
 
@@ -92,13 +125,14 @@ class Fit:
         outlying = -0.5 * (self.targets / FAR) ** 2 - math.log(FAR)
         return np.logaddexp(math.log1p(-DOUBT) + self.one_ahead, math.log(DOUBT) + outlying)
 
+    @property
+    def evidence(self) -> float:
+        return float(self.forecasts.sum())
+
     @cached_property
     def precision(self) -> Array:
         """A⁻¹."""
-        if not len(self.L):
-            return self.L
-        W = invert_lower(self.L)
-        return W.T @ W
+        return invert_factored(self.L)
 
     @cached_property
     def alpha(self) -> Array:
@@ -106,24 +140,31 @@ class Fit:
         return self.precision @ self.targets
 
 
-def fit(expert: Expert, first: int, K: Array, targets: Array, sure: float) -> Fit:
+def fit(expert: Expert, first: int, K: Array, targets: Array, noises: Array, sure: float) -> Fit:
     """`expert` on the observations from `first` on, whose correlation without noise is K."""
-    L, jitter = cholesky(K, expert.noise)
-    return Fit(expert, first, L, targets, sure, jitter)
+    L, jitter = cholesky(K, noises)
+    return Fit(expert, first, L, targets, noises, sure, jitter)
+
+
+@dataclass(frozen=True, eq=False)
+class Birth:
+    """Experts that come into being at one place in the window, and what part of all the weight they get together."""
+
+    place: int
+    who: NDArray[np.bool_]  # (E,)
+    hazard: float
 
 
 def shared(
-    forecasts: Array, prior: Array, start: Array, births: Array, families: NDArray[np.int64], *, hazard: float
+    forecasts: Array, prior: Array, start: Array, families: NDArray[np.int64], births: Iterable[Birth] = ()
 ) -> Array:
-    """The weights after all the forecasts, (E, n), from the weights `start` before them: (E,).
+    """The weights before each of the forecasts, (E, n), and after the last, from the weights `start`: (n + 1, E).
 
-    w ← (1 − s − r)·v + s·V_F∘prior(e|F) + r·prior, v = w∘p/Σ(w∘p), V_F the weight of e's family. `births`, (E,), says
-    where in the window a restart comes into being: there all restarts together get `hazard`, taken from all, each
-    family's according to its weight; −1 for those that are in `start`.
+    w ← (1 − s − r)·v + s·V_F∘prior(e|F) + r·prior, v = w∘p/Σ(w∘p), V_F the weight of e's family. What is born gets its
+    part from all, each family's according to its weight.
 
-    >>> p = np.log([[0.8, 0.8], [0.2, 0.2]])
     >>> half = np.array([0.5, 0.5])
-    >>> shared(p[:, :1], half, half, np.array([-1, -1]), np.array([0, 0]), hazard=0.0).round(3).tolist()
+    >>> shared(np.log([[0.8], [0.2]]), half, half, np.array([0, 0]))[-1].round(3).tolist()
     [0.797, 0.203]
     """
 
@@ -133,20 +174,26 @@ def shared(
     p = np.exp(forecasts - forecasts.max(axis=0, initial=-np.inf))
     w, prior = start / start.sum(), prior / prior.sum()
     within = prior / np.maximum(of_family(prior), 1e-300)
-    born: dict[int, Array] = {int(i): (births == i).astype(float) for i in np.unique(births) if i >= 0}
+    cradle: dict[int, list[Birth]] = {}
+    for birth in births:
+        cradle.setdefault(birth.place, []).append(birth)
+    path = np.empty((p.shape[1] + 1, len(w)))
     for i in range(p.shape[1]):
-        if i in born:
-            parts = born[i] * of_family(w) / np.maximum(of_family(born[i]), 1.0)
-            w = (1 - hazard) * w + hazard * parts / parts.sum()
+        for birth in cradle.get(i, ()):
+            born = birth.who.astype(float)
+            parts = born * (of_family(w) + 1e-12) / np.maximum(of_family(born), 1.0)
+            w = (1 - birth.hazard) * w + birth.hazard * parts / parts.sum()
+        path[i] = w
         w = w * p[:, i]
         w = w / w.sum()
         w = (1 - SHARE - RARE) * w + SHARE * of_family(w) * within + RARE * prior
-    return w / w.sum()
+    path[-1] = w / w.sum()
+    return path
 
 
 @dataclass(frozen=True)
 class Bank:
-    """The experts there are: all kernels × times × noises, and restarts of the best of them.
+    """The experts there are: all kernels × times × noises. `survey.py` adds those that the window itself suggests.
 
     `most` experts stay in use between two surveys, fewer where the others have less than `least` of the best's weight.
     """
@@ -155,102 +202,75 @@ class Bank:
     times: tuple[TimeKernel, ...]
     noises: tuple[float, ...]
     restarts: bool = True
+    cycles: bool = True
+    tides: bool = True
     sure: float = SURE
     most: int = 8
     least: float = 0.05
 
     @cached_property
     def experts(self) -> tuple[Expert, ...]:
-        each = range(len(self.kernels))
-        return tuple(Expert(k, time, noise) for k in each for time in self.times for noise in self.noises)
+        return self.families_of(self.times)
+
+    def families_of(self, times: Iterable[TimeKernel], tide: Tide | None = None) -> tuple[Expert, ...]:
+        """One expert of every family for each of these ways to move."""
+        each, ways = range(len(self.kernels)), tuple(times)
+        return tuple(Expert(k, time, noise, tide=tide) for k in each for time in ways for noise in self.noises)
 
     def families(self, experts: Sequence[Expert]) -> NDArray[np.int64]:
-        """To which family each belongs: (E,)."""
-        return np.array([e.kernel * len(self.noises) + self.noises.index(e.noise) for e in experts], dtype=np.int64)
+        """To which family each belongs: (E,). Those whose noise changed stay where they come from."""
+        places = [e.kernel * len(self.noises) + self.noises.index(e.first_noise) for e in experts]
+        return np.array(places, dtype=np.int64)
 
     def fits(self, experts: Sequence[Expert], seen: Seen) -> list[Fit]:
         """The experts on a window; what they have in common is computed once."""
         K = {k: self.kernels[k](seen.X, seen.X) for k in {e.kernel for e in experts}}
-        T = {t: t(seen.clock, seen.clock) for t in {e.time for e in experts}}
+        ways = {e.time for e in experts} | {e.tide.time for e in experts if e.tide}
+        T = dict(_in_time(ways, seen.clock))
         made = []
         for e in experts:
             f = seen.place(e.since)
-            made.append(fit(e, f, K[e.kernel][f:, f:] * T[e.time][f:, f:], seen.targets[f:], self.sure))
+            A = K[e.kernel][f:, f:] * T[e.time][f:, f:]
+            if e.tide:
+                A += e.tide.variance * T[e.tide.time][f:, f:]
+            made.append(fit(e, f, A, seen.targets[f:], e.noises(seen.numbers[f:]), self.sure))
         return made
 
-    def weights(self, fits: Sequence[Fit], prior: Array, new: int, *, hazard: float) -> Array:
-        """The weights of `fits` after what came from place `new` on, from those in `prior` before it.
+    def covariance(self, expert: Expert, X: Array, clock: Array) -> Array:
+        """K_S∘K_T + vK_h: (n, n)."""
+        A = self.kernels[expert.kernel](X, X) * expert.time(clock, clock)
+        return A + expert.tide.variance * expert.tide.time(clock, clock) if expert.tide else A
 
-        Those that have none there are restarts, born where their memory begins.
+    def weights(self, fits: Sequence[Fit], prior: Array, seen: Seen, new: int = 0) -> Array:
+        """The weights of `fits` before each that came from place `new` on, and after the last, from those in `prior`.
+
+        Those that have none there are born at the place of their last change.
         """
-        n = fits[0].first + len(fits[0].targets)
-        forecasts = np.full((len(fits), n), -np.inf)
+        forecasts = np.full((len(fits), len(seen)), -np.inf)
         for row, each in zip(forecasts, fits, strict=True):
             row[each.first :] = each.forecasts
-        births = np.array([-1 if w > 0 else f.first - new for f, w in zip(fits, prior, strict=True)])
-        families = self.families([f.expert for f in fits])
-        return shared(forecasts[:, new:], prior, prior, births, families, hazard=hazard)
+        experts = [f.expert for f in fits]
+        births = _births(experts, prior == 0, seen, new)
+        return shared(forecasts[:, new:], prior, prior, self.families(experts), births)
 
 
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """The whole bank on what is remembered: which experts to follow until the next survey, and their weights."""
+def _in_time(kernels: Iterable[TimeKernel], clock: Array) -> Iterator[tuple[TimeKernel, Array]]:
+    """k_T of all pairs; where gaps are whole numbers, as of steps, each number is computed once."""
+    gaps = np.abs(clock[:, None] - clock[None, :])
+    longest = float(gaps.max(initial=0.0))
+    whole = gaps.astype(np.int64) if longest < WHOLE else None
+    if whole is None or not np.array_equal(whole, gaps):
+        yield from ((kernel, kernel(clock, clock)) for kernel in kernels)
+        return
+    ages = np.arange(longest + 1)
+    yield from ((kernel, kernel(np.zeros(1), ages)[0][whole]) for kernel in kernels)
 
-    bank: Bank
-    memory: Memory
 
-    @property
-    def seen(self) -> Seen:
-        return self.memory.kept
-
-    @cached_property
-    def weighted(self) -> tuple[tuple[Expert, ...], Array]:
-        """Every expert, restarts included, and their weights now."""
-        base = self.bank.experts
-        fits = self.bank.fits(base, self.seen)
-        w = self.bank.weights(fits, np.ones(len(base)), 0, hazard=0.0)
-        again = self._restarts(w)
-        if not again:
-            return base, w
-        fits += self.bank.fits(again, self.seen)
-        w = self._with_restarts(fits)
-        again += self._around(again, w[len(base) :])
-        fits += self.bank.fits(again[len(fits) - len(base) :], self.seen)
-        return base + again, self._with_restarts(fits)
-
-    def _with_restarts(self, fits: Sequence[Fit]) -> Array:
-        """The weights of the bank's experts and of the restarts behind them; an abrupt change is as likely anywhere."""
-        old = len(self.bank.experts)
-        dates = len({f.first for f in fits[old:]})
-        prior = np.concatenate([np.ones(old), np.zeros(len(fits) - old)])
-        return self.bank.weights(fits, prior, 0, hazard=min(HAZARD * len(self.seen) / dates, 0.5))
-
-    @cached_property
-    def live(self) -> tuple[tuple[Expert, ...], Array]:
-        """The heaviest experts and their weights, which add up to 1."""
-        experts, w = self.weighted
-        order = np.argsort(-w, kind="stable")[: self.bank.most]
-        kept = order[w[order] >= self.bank.least * w[order[0]]]
-        return tuple(experts[i] for i in kept), w[kept] / w[kept].sum()
-
-    def _restarts(self, w: Array) -> tuple[Expert, ...]:
-        """Restarts of the heaviest families, standing still, at dates all over the window."""
-        n = len(self.seen)
-        if not self.bank.restarts or n < 2 * GAP:
-            return ()
-        families = self.bank.families(self.bank.experts)
-        heads = dict(zip(families.tolist(), self.bank.experts, strict=True))
-        heaviest = np.argsort(-np.bincount(families, w), kind="stable")[:FAMILIES].tolist()
-        places = sorted({*range(STEP, n, STEP), *(n - age for age in YOUNG if age < n)})
-        return tuple(self._restart(heads[f], place) for f in heaviest for place in places)
-
-    def _around(self, again: tuple[Expert, ...], w: Array) -> tuple[Expert, ...]:
-        """The best restart, at dates around it."""
-        best = again[int(np.argmax(w))]
-        place = self.seen.place(best.since)
-        dates = {e.since for e in again}
-        places = range(max(place - STEP, 0) + 1, min(place + STEP, len(self.seen)))
-        return tuple(e for e in (self._restart(best, p) for p in places) if e.since not in dates)
-
-    def _restart(self, expert: Expert, place: int) -> Expert:
-        return Expert(expert.kernel, self.bank.times[0], expert.noise, since=int(self.seen.numbers[place]))
+def _births(experts: Sequence[Expert], late: NDArray[np.bool_], seen: Seen, new: int) -> Iterator[Birth]:
+    """An abrupt change is as likely anywhere: at each date it has the hazard of all places since the date before."""
+    louder = np.array([bool(e.earlier) for e in experts])
+    places = np.array([seen.place(e.changed) for e in experts]) - new
+    for who, hazard in ((late & ~louder, HAZARD), (late & louder, LOUDER)):
+        dates = np.unique(places[who])
+        for date in dates:
+            yield Birth(int(date), who & (places == date), min(hazard * (len(seen) - new) / len(dates), 0.5))

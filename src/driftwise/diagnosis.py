@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.bank import GAP
 from driftwise.mixture import Mixture
 from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces import Box, Choice, Space
+from driftwise.time_kernels import Cyclic
 
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
+ABOUT = 4  # numbers: changes so near each other are one
 SURE = 0.5  # probability from which a change is alarming
 RECENT = 24  # numbers for which it stays so
 
@@ -25,6 +26,14 @@ class Change:
 
     number: int
     at: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """What was so a `period` ago, in the user's time, is so again."""
+
+    period: float
     probability: float
 
 
@@ -45,6 +54,8 @@ class Diagnosis:
     in_use: float  # how many of them count, as if the others were forgotten
     change: Change | None  # the likeliest abrupt change among them
     alarm: bool  # whether such a change came just now
+    cycle: Cycle | None  # the likeliest period, if there is one
+    level: float  # how likely it is that the level of rewards moves on its own, the same for all settings
     matters: dict[str, float]
     moves: dict[str, float]
 
@@ -66,6 +77,8 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
         in_use=float(sum(v.weight * float(v.fade @ v.fade) for v in mixture.voices)),
         change=change,
         alarm=change is not None and change.probability >= SURE and newest - change.number < RECENT,
+        cycle=likeliest_cycle(mixture),
+        level=float(sum(share for f, share in zip(mixture.fits, shares, strict=True) if f.expert.tide)),
         matters=effects(X, now, space),
         moves=effects(X, now - then, space),
     )
@@ -79,10 +92,23 @@ def likeliest_change(mixture: Mixture) -> Change | None:
             weight[f.expert.since] = weight.get(f.expert.since, 0.0) + float(share)
     if not weight:
         return None
-    about = {number: sum(w for other, w in weight.items() if abs(other - number) <= GAP) for number in weight}
+    about = {number: sum(w for other, w in weight.items() if abs(other - number) <= ABOUT) for number in weight}
     number = max(about, key=lambda each: (about[each], weight[each]))
     place = min(mixture.seen.place(number), len(mixture.seen) - 1)
     return Change(int(mixture.seen.numbers[place]), float(mixture.seen.at[place]), min(about[number], 1.0))
+
+
+def likeliest_cycle(mixture: Mixture) -> Cycle | None:
+    """The weight of all experts for whom things come back after the same time is the probability that they do."""
+    weight: dict[float, float] = {}
+    for f, share in zip(mixture.fits, mixture.shares, strict=True):
+        if isinstance(f.expert.time, Cyclic):
+            period = f.expert.time.period
+            weight[period] = weight.get(period, 0.0) + float(share)
+    if not weight:
+        return None
+    period = max(weight, key=lambda each: weight[each])
+    return Cycle(period * mixture.seen.gap, min(weight[period], 1.0))
 
 
 def sample(space: Space) -> Array:

@@ -30,7 +30,7 @@ from driftwise.buffers import Rows
 from driftwise.errors import InvalidInput
 from driftwise.grid import Grid
 from driftwise.records import Array, Observation, Point
-from driftwise.time_kernels import TimeKernel
+from driftwise.time_kernels import StateSpace
 
 BLOCK = 64  # observations between two foldings
 
@@ -69,7 +69,7 @@ class GridFilter:
     """
 
     grid: Grid
-    time: TimeKernel
+    time: StateSpace
     first: float | None  # the time of the first observation; None before it
     now: float
     mean: Array  # (q, m, n): what the rewards predict and, where they are to be standardised, what ones would
@@ -82,7 +82,7 @@ class GridFilter:
     information_gain: float  # ½ ln det(I + K/λ) of all observations, K in space and time
 
     @classmethod
-    def prior(cls, grid: Grid, time: TimeKernel) -> GridFilter:
+    def prior(cls, grid: Grid, time: StateSpace) -> GridFilter:
         """Nothing observed."""
         m, n = time.size, len(grid.points)
         return cls(

@@ -20,15 +20,16 @@ from driftwise.records import Array
 JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, ×10, ...
 
 
-def cholesky(K: Array, noise: float = 0.0) -> tuple[Array, float]:
-    """Lower L with L Lᵀ = K + (noise + jitter·scale) I for the smallest jitter of the ladder that works.
+def cholesky(K: Array, noise: float | Array = 0.0) -> tuple[Array, float]:
+    """Lower L with L Lᵀ = K + diag(noise) + jitter·scale I for the smallest jitter of the ladder that works.
 
-    Returned with that jitter. The scale is the diagonal's largest entry, noise included.
+    Returned with that jitter. The noise is one for all rows or one for each; the scale is the diagonal's largest
+    entry, noise included.
     """
     n = len(K)
     if not n:
         return np.zeros((0, 0)), 0.0
-    scale = max(float(np.max(np.diagonal(K))) + noise, 1e-300)
+    scale = max(float(np.max(np.diagonal(K) + noise)), 1e-300)
     for jitter in JITTERS:
         A = np.array(K.T, order="F")  # K = Kᵀ: the transpose is in Fortran's order already
         A.ravel(order="K")[:: n + 1] += noise + jitter * scale
@@ -54,9 +55,17 @@ def solve_lower(L: Array, B: Array) -> Array:
 
 def invert_positive(K: Array, noise: float = 0.0) -> Array:
     """(K + λI)⁻¹ for a symmetric positive definite matrix, symmetric to the bit."""
-    L, _ = cholesky(K, noise)
-    P: Array = lapack.dpotri(L, lower=1)[0] if len(K) else K
-    return np.tril(P) + np.tril(P, -1).T
+    return invert_factored(cholesky(K, noise)[0])
+
+
+def invert_factored(L: Array) -> Array:
+    """(LLᵀ)⁻¹ for lower triangular L whose upper part is 0, symmetric to the bit."""
+    if not len(L):
+        return L
+    P = lapack.dpotri(L, lower=1)[0]
+    inverse: Array = P + P.T
+    inverse.ravel(order="K")[:: len(L) + 1] *= 0.5
+    return inverse
 
 
 def invert_lower(L: Array) -> Array:

@@ -4,7 +4,9 @@ With weights w_e, forgetting ρ_e = k_T(now, t_s) and k_e = ρ_e∘k(x):
 
     μ_e = k_eᵀA_e⁻¹y,   σ_e² = s_e² (k(x,x) − k_eᵀA_e⁻¹k_e),   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
 
-What is maximised is the weighted average of the experts' optimism, Σ w_e (μ_e + β b_e σ_e), b_e their boldness.
+What is maximised is the weighted average of the experts' optimism, Σ w_e (μ_e + β b_e σ_e), b_e their boldness. Where
+an expert has a tide, v k_h(now, t_s) is added to k_e and v to k(x,x) for the reward; optimism is about the rest, since
+the tide is the same for all settings.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ class Voice:
     fit: Fit
     weight: float
     fade: Array  # ρ_e: (n − first,), and as many ones as there are pending points
+    lift: Array  # v k_h(now, t_s): the same
     imagined: Fit  # with the pending points among its observations
 
     @property
@@ -66,9 +69,11 @@ class Voice:
         """
         return 1 + GROWTH * math.log(max(float(self.fade @ self.fade), MANY) / MANY)
 
-    def moments(self, k: Array, prior: Array) -> tuple[Array, Array, Array]:
-        """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,)."""
+    def moments(self, k: Array, prior: Array, *, tide: bool) -> tuple[Array, Array, Array]:
+        """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,); of the reward with the `tide`, else of the rest."""
         ke = k[:, self.first :] * self.fade
+        if tide and self.fit.expert.tide:
+            ke, prior = ke + self.lift, prior + self.fit.expert.tide.variance
         kP = ke @ self.precision
         variance = prior - np.einsum("mn,mn->m", kP, ke)
         # rounding can leave −1e−17
@@ -113,9 +118,9 @@ class Mixture:
             return replace(self, fits=tuple(self.fits[i] for i in there), shares=shares, now=then)
         heaviest = self.fits[int(np.argmax(self.shares))]
         before = self.seen.only(np.arange(heaviest.first))
-        K = self.bank.kernels[heaviest.expert.kernel](before.X, before.X)
-        T = heaviest.expert.time(before.clock, before.clock)
-        old = fit(heaviest.expert, 0, K * T, self.seen.targets[: heaviest.first], heaviest.sure)
+        A = self.bank.covariance(heaviest.expert, before.X, before.clock)
+        noises = heaviest.expert.noises(before.numbers)
+        old = fit(heaviest.expert, 0, A, self.seen.targets[: heaviest.first], noises, heaviest.sure)
         return replace(self, seen=before, fits=(old,), shares=np.ones(1), now=then)
 
     # --- what it says -------------------------------------------------------------------------------------------
@@ -144,7 +149,7 @@ class Mixture:
         """Σ w_e (μ_e + β σ_e), of the heaviest experts that have the share `least` of the weight: (m,)."""
         total = np.zeros(len(X))
         for rows in self._blocks(X):
-            for voice, (m, s, _) in self._heard(X[rows], self.heaviest(least)):
+            for voice, (m, s, _) in self._heard(X[rows], self.heaviest(least), tide=False):
                 total[rows] += voice.weight * (m + beta * voice.boldness * s)
         return total
 
@@ -152,7 +157,7 @@ class Mixture:
         """The same and its gradient: (m,), (m, d)."""
         voices = self.heaviest(least)
         total, slopes = np.zeros(len(X)), _Slopes(self, X, voices)
-        for voice, (m, s, kP) in self._heard(X, voices):
+        for voice, (m, s, kP) in self._heard(X, voices, tide=False):
             steep = beta * voice.boldness * voice.scale**2 / np.maximum(s, 1e-12)[:, None]
             total += voice.weight * (m + beta * voice.boldness * s)
             slopes.add(voice, 0, voice.alpha - steep * kP)
@@ -173,7 +178,7 @@ class Mixture:
     @property
     def information_gain(self) -> float:
         """½ ln det(I + K/λ), of the experts by their weights."""
-        gains = [np.log(np.diagonal(f.L)).sum() - 0.5 * len(f.L) * np.log(f.expert.noise) for f in self.fits]
+        gains = [np.log(np.diagonal(f.L)).sum() - 0.5 * np.log(f.noises).sum() for f in self.fits]
         return max(float(self.shares @ gains), 0.0)
 
     @property
@@ -202,9 +207,10 @@ class Mixture:
         made = []
         for i in np.argsort(-self.shares, kind="stable"):
             f = self.fits[i]
-            fade = f.expert.time(now, self.seen.clock[f.first :])[0]
-            imagined = self._imagined(f, now[0]) if p else f
-            made.append(Voice(f, float(self.shares[i]), np.concatenate([fade, np.ones(p)]), imagined))
+            e, clock = f.expert, self.seen.clock[f.first :]
+            fade = np.concatenate([e.time(now, clock)[0], np.ones(p)])
+            lift = e.tide.variance * np.concatenate([e.tide.time(now, clock)[0], np.ones(p)]) if e.tide else 0 * fade
+            made.append(Voice(f, float(self.shares[i]), fade, lift, self._imagined(f, now[0]) if p else f))
         return tuple(made)
 
     def heaviest(self, least: float) -> tuple[Voice, ...]:
@@ -216,17 +222,19 @@ class Mixture:
         """The same with the pending points among the observations."""
         X = self._X[f.first :]
         clock = np.concatenate([self.seen.clock[f.first :], np.full(len(self.pending), now)])
-        K, T = self.bank.kernels[f.expert.kernel](X, X), f.expert.time(clock, clock)
-        return fit(f.expert, 0, K * T, np.zeros(len(X)), f.sure)
+        noises = np.concatenate([f.noises, np.full(len(self.pending), f.expert.noise)])
+        return fit(f.expert, 0, self.bank.covariance(f.expert, X, clock), np.zeros(len(X)), noises, f.sure)
 
-    def _heard(self, X: Array, voices: Sequence[Voice]) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
+    def _heard(
+        self, X: Array, voices: Sequence[Voice], *, tide: bool = True
+    ) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
         """Every voice and what it says at the rows of X; the kernels of space are computed once."""
         known = self._X[: voices[0].first + len(voices[0].fade)]
         kernels = {place: self.bank.kernels[place] for place in {v.kernel for v in voices}}
         k = {place: kernel(X, known) for place, kernel in kernels.items()}
         prior = {place: kernel.diagonal(X) for place, kernel in kernels.items()}
         for voice in voices:
-            yield voice, voice.moments(k[voice.kernel], prior[voice.kernel])
+            yield voice, voice.moments(k[voice.kernel], prior[voice.kernel], tide=tide)
 
     def _blocks(self, X: Array) -> Iterator[slice]:
         rows = max(BLOCK // max(len(self._X), 1), 1)

@@ -14,7 +14,7 @@ from driftwise.grid import Grid, GridPosterior
 from driftwise.grid_filter import GridFilter
 from driftwise.posterior import Posterior
 from driftwise.records import Array, Observation, Point
-from driftwise.time_kernels import SpaceTime, TimeKernel
+from driftwise.time_kernels import SpaceTime, StateSpace
 
 LARGEST_STATE = 5000  # numbers a filter's state may have: its covariance then takes 200 MB
 WINDOW = 150  # observations kept where there is no filter: more would make a step slow, O(w³)
@@ -118,7 +118,7 @@ class TimedModel:
     """A model of the world with a kernel of time beside its kernel of space."""
 
     model: Model
-    time: TimeKernel
+    time: StateSpace
 
     @property
     def exact(self) -> bool:

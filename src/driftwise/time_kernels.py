@@ -1,8 +1,8 @@
-"""How a world moves: kernels of time, each in two views.
+"""How a world moves: kernels of time, most of them in two views.
 
-As a kernel, k_T(s, t), it multiplies a kernel of space (`SpaceTime`). As a state-space model it drives a filter: a
-state of m numbers whose first is the function's value, a transition Φ over a gap Δ, and the state's prior covariance
-P. The two agree:
+As a kernel, k_T(s, t), it multiplies a kernel of space (`SpaceTime`). As a state-space model (`StateSpace`) it drives a
+filter: a state of m numbers whose first is the function's value, a transition Φ over a gap Δ, and the state's prior
+covariance P. The two agree:
 
     k_T(s, s + Δ) = [Φ(Δ) P(s)]₀₀
 """
@@ -31,17 +31,21 @@ class TimeKernel(Protocol):
         """Whether it depends on the gap alone. If not, time counts from the first observation."""
         ...
 
-    @property
-    def size(self) -> int:
-        """m: how many numbers the state at one point of space takes."""
-        ...
-
     def __call__(self, s: Array, t: Array) -> Array:
         """k_T(s, t): (n,), (m,) -> (n, m)."""
         ...
 
     def diagonal(self, t: Array) -> Array:
         """k_T(t, t): (n,)."""
+        ...
+
+
+class StateSpace(TimeKernel, Protocol):
+    """A kernel of time that is a state-space model as well."""
+
+    @property
+    def size(self) -> int:
+        """m: how many numbers the state at one point of space takes."""
         ...
 
     def transition(self, gaps: Array) -> Array:
@@ -170,6 +174,35 @@ _STATIONARY = {
     1.5: np.eye(2),
     2.5: np.array([[1.0, 0.0, -1 / 3], [0.0, 1 / 3, 0.0], [-1 / 3, 0.0, 1.0]]),
 }
+
+
+@dataclass(frozen=True)
+class Cyclic:
+    """k_T = exp(−2 sin²(π|s − t|/p)/ℓ²) (1 − ε)^{|s − t|/2}: what was so a period p ago is so again, less and less.
+
+    >>> k = Cyclic(24.0, roughness=1.0, epsilon=0.0)(np.array([0.0]), np.array([12.0, 24.0]))
+    >>> k.round(3).tolist()
+    [[0.135, 1.0]]
+    """
+
+    period: float
+    roughness: float
+    epsilon: float
+
+    stationary: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "period", checks.positive("period", self.period, fix="it is a time, as 24 hours"))
+        object.__setattr__(self, "roughness", checks.positive("roughness", self.roughness, fix="1 is one wave a turn"))
+        object.__setattr__(self, "epsilon", Forgetting(self.epsilon).epsilon)
+
+    def __call__(self, s: Array, t: Array) -> Array:
+        gaps = np.abs(s[:, None] - t[None, :])
+        turn = np.sin((math.pi / self.period) * gaps) / self.roughness
+        return np.exp(0.5 * math.log1p(-self.epsilon) * gaps - 2 * turn * turn)
+
+    def diagonal(self, t: Array) -> Array:
+        return np.ones(len(t))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from driftwise.history import Moment
 from driftwise.plots.style import CSS
 
 CREATE = "study create s --float x=0:1 --policy auto"
-QUIET = Diagnosis(0.0, 1.0, 0.1, 100, 50.0, None, False, {}, {})
+QUIET = Diagnosis(0.0, 1.0, 0.1, 100, 50.0, None, False, None, 0.0, {}, {})
 
 
 def fill(good, n):

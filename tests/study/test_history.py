@@ -12,7 +12,7 @@ from driftwise.history import APART, Moment, alarms, changed, history, needed, p
 from driftwise.records import Observation
 
 LINE = Candidates(np.linspace(0, 1, 9)[:, None], names=["x"])
-QUIET = Diagnosis(0.0, 1.0, 0.1, 10, 10.0, None, False, {}, {})
+QUIET = Diagnosis(0.0, 1.0, 0.1, 10, 10.0, None, False, None, 0.0, {}, {})
 
 
 def reward(t, x, change):

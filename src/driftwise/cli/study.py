@@ -280,6 +280,10 @@ def _drift(found: Diagnosis) -> str:
         when = f"number {found.change.number}, at {found.change.at:.6g}"
         just = "[bold]it just changed[/bold]: " if found.alarm else "abrupt change: "
         lines.append(f"{just}{when}, with probability {found.change.probability:.2f}")
+    if found.cycle is not None and found.cycle.probability >= 0.1:
+        lines.append(f"it comes back every {found.cycle.period:.4g}, with probability {found.cycle.probability:.2f}")
+    if found.level >= 0.1:
+        lines.append(f"the level of all rewards moves on its own, with probability {found.level:.2f}")
     for what, shares in (("matters", found.matters), ("moves", found.moves)):
         most = sorted(shares.items(), key=lambda pair: -pair[1])[:6]
         lines.append(f"what {what}: " + ", ".join(f"{show.plain(name)} {100 * share:.0f}%" for name, share in most))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks
-from driftwise.bank import GAP, HAZARD, SURE, Bank, Expert, Fit, Survey
+from driftwise.bank import SURE, Bank, Expert, Fit
 from driftwise.diagnosis import Diagnosis, diagnose
 from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel, Level, Matern, Sum
@@ -19,9 +19,11 @@ from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
 from driftwise.seen import SPAN, Frame, Memory, Seen
 from driftwise.spaces import Space, as_space
+from driftwise.survey import Survey
 from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
 
 BLOCK = 16  # numbers between two surveys of the whole bank
+GAP = 4  # numbers between two births of restarts, after a survey
 FEW = 24  # observations up to which every one brings a survey
 LENGTHSCALES = (0.12, 0.25, 0.5)  # in up to two dimensions; beyond they grow with √d, as distances do
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift for each typical gap between observations
@@ -59,13 +61,13 @@ class Known:
         if number == surveyed:
             return fits, w
         start = np.concatenate([w, np.zeros(len(born))])
-        return fits, bank.weights(fits, start, seen.place(surveyed + 1), hazard=HAZARD * GAP)
+        return fits, bank.weights(fits, start, seen, seen.place(surveyed + 1))[-1]
 
 
 def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
     """Restarts of `best` at the multiples of GAP after the survey."""
     first = (surveyed // GAP + 1) * GAP
-    return tuple(Expert(best.kernel, best.time, best.noise, since) for since in range(first, number, GAP))
+    return tuple(replace(best, since=since, earlier=()) for since in range(first, number, GAP))
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class Auto:
     noises: tuple[float, ...]
     told: bool  # the one kernel, which is that of the rewards as they come
     restarts: bool
+    cycles: bool
+    tides: bool
     width: float
     window: int
     max_step: float | None
@@ -115,17 +119,21 @@ class Auto:
         max_step: float | None = None,
         restarts: bool = True,
         smooth: bool = True,
+        cycles: bool = True,
+        tides: bool = True,
     ) -> Auto:
         made = as_space(space)
         if known_kernel is not None and not callable(known_kernel):
             raise InvalidInput(f"known_kernel must be a kernel, as RBF(0.2), got {known_kernel!r:.80}")
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
         kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
-        return cls(made, kernels, times, NOISES, known_kernel is not None, restarts, width, window, max_step)
+        told = known_kernel is not None
+        return cls(made, kernels, times, NOISES, told, restarts, cycles, tides, width, window, max_step)
 
     @cached_property
     def bank(self) -> Bank:
-        return Bank(self.kernels, self.times, self.noises, self.restarts, sure=CERTAIN if self.told else SURE)
+        found = (self.restarts, self.cycles, self.tides)
+        return Bank(self.kernels, self.times, self.noises, *found, sure=CERTAIN if self.told else SURE)
 
     @property
     def memory(self) -> int:

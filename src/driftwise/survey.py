@@ -1,0 +1,159 @@
+"""The whole bank on a window, and the experts that the window itself suggests.
+
+Some of what may have happened has too many variants to be in the bank beforehand: a change at any date, a cycle of any
+period. So it is looked for in the window when it is surveyed:
+
+- restarts, which believe nothing from before a date, at dates all over the window and then around the best;
+- a noise that is another from a date on, the function being the same;
+- cycles: what was so a period ago is so again. All periods are tried with the best kernel and noise;
+- tides: the level of the function moves on its own, so that its best setting may stand still while rewards do not.
+
+What is found joins the others with a small prior weight. It is held to what it would have forecast, as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from driftwise.bank import Bank, Expert, Fit, Tide
+from driftwise.records import Array
+from driftwise.seen import Memory, Seen
+from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
+
+STEP = 8  # observations between two dates of changes
+YOUNG = (4, 8, 12, 16, 20, 24)  # observations after which there is one in any case
+FAMILIES = 4  # of which there are restarts
+FOUND = 0.1  # the prior weight of an expert that a scan found, of the bank's
+AHEAD = 6.0  # nats by which the best of so many periods must be ahead of the bank's best; a tide need not be behind it
+PERIODS = tuple(float(p) for p in (*range(4, 49), *range(54, 97, 6), 120, 144, 168, 288))  # in typical gaps
+TURNS = 2.5  # that a cycle must have made
+ROUGHNESS, WANING = (0.7, 1.5), (0.0003, 0.003)  # of cycles
+Times = tuple[TimeKernel, ...]
+FAST: Times = (*map(Forgetting, (0.03, 0.1, 0.5)), MaternInTime(2.5, 15.0), MaternInTime(2.5, 60.0))  # how a tide moves
+SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and the rest
+TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
+LEAST = 12  # observations before anything is scanned for
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """The whole bank on what is remembered: which experts to follow until the next survey, and their weights."""
+
+    bank: Bank
+    memory: Memory
+
+    @property
+    def seen(self) -> Seen:
+        return self.memory.kept
+
+    @cached_property
+    def weighted(self) -> tuple[tuple[Expert, ...], Array]:
+        """Every expert, those that were found included, and their weights now."""
+        experts, fits = self.bank.experts, self.bank.fits(self.bank.experts, self.seen)
+        found = self._found(fits)
+        prior = np.concatenate([np.ones(len(experts)), np.full(len(found), FOUND)])
+        experts, fits = experts + found, fits + self.bank.fits(found, self.seen)
+        path = self.bank.weights(fits, prior, self.seen)
+        for changes in (self._changes, self._around, self._again):
+            born = changes(experts, path)
+            if not born:
+                break
+            experts, fits = experts + born, fits + self.bank.fits(born, self.seen)
+            prior = np.concatenate([prior, np.zeros(len(born))])
+            path = self.bank.weights(fits, prior, self.seen)
+        return experts, path[-1]
+
+    @cached_property
+    def live(self) -> tuple[tuple[Expert, ...], Array]:
+        """The heaviest experts and their weights, which add up to 1."""
+        experts, w = self.weighted
+        order = np.argsort(-w, kind="stable")[: self.bank.most]
+        kept = order[w[order] >= self.bank.least * w[order[0]]]
+        return tuple(experts[i] for i in kept), w[kept] / w[kept].sum()
+
+    # --- ways to move -------------------------------------------------------------------------------------------
+
+    def _found(self, fits: Sequence[Fit]) -> tuple[Expert, ...]:
+        """A cycle, or a tide, for every family, if it says more of the window than the bank's best does."""
+        if len(self.seen) < LEAST:
+            return ()
+        best = max(fits, key=lambda f: f.evidence)
+        cycle = self._best([replace(best.expert, time=t) for t in self._cycles], best.evidence + AHEAD)
+        slow = [replace(best.expert, time=SLOW[i], tide=t) for t in self._tides for i in (0, 2)]
+        tide = self._best(slow, best.evidence)
+        found: tuple[Expert, ...] = ()
+        if cycle is not None and isinstance(cycle.time, Cyclic):
+            ways = [Cyclic(cycle.time.period, r, e) for r in ROUGHNESS for e in WANING]
+            found += self.bank.families_of(ways)
+        if tide is not None:
+            found += self.bank.families_of(SLOW, tide.tide)
+        return found
+
+    def _best(self, scan: Sequence[Expert], bar: float) -> Expert | None:
+        """The best of `scan`, if its evidence is above the bar."""
+        best = max(self.bank.fits(scan, self.seen), key=lambda f: f.evidence, default=None)
+        return best.expert if best and best.evidence > bar else None
+
+    @property
+    def _cycles(self) -> list[Cyclic]:
+        span = -float(self.seen.clock[0])
+        return [Cyclic(p, 1.0, 0.001) for p in PERIODS if TURNS * p <= span] if self.bank.cycles else []
+
+    @property
+    def _tides(self) -> Sequence[Tide]:
+        return TIDES if self.bank.tides else ()
+
+    # --- changes ------------------------------------------------------------------------------------------------
+
+    @property
+    def _places(self) -> list[int]:
+        """Where changes may have been."""
+        n = len(self.seen)
+        return sorted({*range(STEP, n, STEP), *(n - age for age in YOUNG if age < n)})
+
+    def _changes(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
+        """At dates all over the window: restarts of the heaviest families, standing still, and changes of noise."""
+        if not self.bank.restarts or len(self.seen) < STEP:
+            return ()
+        families = self.bank.families(experts)
+        heads = dict(zip(families.tolist(), experts, strict=True))
+        heaviest = np.argsort(-np.bincount(families, path[-1]), kind="stable")[:FAMILIES].tolist()
+        still = self.bank.times[0]
+        again = (Expert(heads[f].kernel, still, heads[f].noise) for f in heaviest)
+        restarts = tuple(self._dated(e, place) for e in again for place in self._places)
+        return restarts + self._louder(experts, path, self._places)
+
+    def _louder(self, experts: Sequence[Expert], path: Array, places: Iterable[int]) -> tuple[Expert, ...]:
+        """Whoever is heaviest at each of these places, with every other noise from there on."""
+        made: list[Expert] = []
+        for place in places:
+            e, number = experts[int(np.argmax(path[place]))], int(self.seen.numbers[place])
+            if e.changed < number and not e.since:
+                then = (*e.earlier, (number, e.noise))
+                made += (replace(e, noise=noise, earlier=then) for noise in self.bank.noises if noise != e.noise)
+        return tuple(made)
+
+    def _around(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
+        """The best of those that changed, at dates around it."""
+        changed = np.array([e.changed > 0 for e in experts])
+        best = experts[int(np.argmax(np.where(changed, path[-1], -1.0)))]
+        place, there = self.seen.place(best.changed), set(experts)
+        places = range(max(place - STEP, 0) + 1, min(place + STEP, len(self.seen)))
+        return tuple(e for e in (self._dated(best, p) for p in places) if e not in there)
+
+    def _again(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
+        """Where the noise changed, it may have changed again."""
+        once = [place for place in self._places if experts[int(np.argmax(path[place]))].earlier]
+        return self._louder(experts, path, once)
+
+    def _dated(self, expert: Expert, place: int) -> Expert:
+        """The same with its last change at `place`."""
+        number = int(self.seen.numbers[place])
+        if not expert.earlier:
+            return replace(expert, since=number)
+        *earlier, (_, noise) = expert.earlier
+        return replace(expert, earlier=(*earlier, (number, noise)))
