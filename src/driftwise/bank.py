@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,8 +116,8 @@ class Fit:
         """log p(y_i | those before) + ½ log 2π: (n − first,)."""
         z, a, b = self._variance
         a, b = a[:-1], b[:-1]
-        norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(b)
-        return norm - (a + 0.5) * np.log1p(z * z / (2 * b)) - np.log(np.diagonal(self.L))
+        spread = np.log(b * np.square(np.diagonal(self.L)))
+        return _gammas(self.sure, len(z)) - (a + 0.5) * np.log1p(z * z / (2 * b)) - 0.5 * spread
 
     @cached_property
     def forecasts(self) -> Array:
@@ -138,6 +138,14 @@ class Fit:
     def alpha(self) -> Array:
         """A⁻¹y."""
         return self.precision @ self.targets
+
+
+@lru_cache(maxsize=512)
+def _gammas(sure: float, n: int) -> Array:
+    """log Γ(a + ½)/Γ(a) for a = sure + (i − 1)/2: (n,)."""
+    a = sure + 0.5 * np.arange(n)
+    gammas: Array = gammaln(a + 0.5) - gammaln(a)
+    return gammas
 
 
 def fit(expert: Expert, first: int, K: Array, targets: Array, noises: Array, sure: float) -> Fit:
@@ -234,6 +242,7 @@ class Bank:
             if e.tide:
                 A += e.tide.variance * T[e.tide.time][f:, f:]
             made.append(fit(e, f, A, seen.targets[f:], e.noises(seen.numbers[f:]), self.sure))
+            _ = made[-1].forecasts  # while L is in the processor's cache: later it takes as long as the factorisation
         return made
 
     def covariance(self, expert: Expert, X: Array, clock: Array) -> Array:
