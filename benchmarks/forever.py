@@ -34,6 +34,7 @@ def run() -> Iterator[Result]:
     yield from fold("1,000 candidates", dw.policy("sw-gp-ucb", dw.Candidates(points), **options), steps=1000)
     square = {"a": dw.Float(0, 1), "b": dw.Float(0, 1)}
     yield from fold("a box, d = 2", dw.policy("sw-gp-ucb", square, **options), steps=200)
+    yield from fold("auto on a box, d = 2", dw.policy("auto", square), steps=200)
     with tempfile.TemporaryDirectory() as folder:
         yield from live(Path(folder), square, options)
 

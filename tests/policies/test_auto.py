@@ -136,6 +136,19 @@ def test_between_surveys_few_experts_are_followed_and_the_window_bounds_them():
     assert w.sum() == pytest.approx(1.0)
 
 
+def daily(x, t):
+    return bump(x, t, top=0.5 + 0.4 * np.sin(2 * np.pi * t / 24))
+
+
+def test_what_comes_back_every_day_is_there_when_it_does():
+    """A top that goes to and fro in 24 steps: who knows of cycles loses half as much, once four days are over."""
+    x, _ = chosen(policy("auto", LINE), 144, daily)
+    blind, _ = chosen(policy("auto", LINE, cycles=False), 144, daily)
+    tops = 0.5 + 0.4 * np.sin(2 * np.pi * np.arange(1, 145) / 24)
+    missed, blindly = (np.abs(each[96:, 0] - tops[96:]).mean() for each in (x, blind))
+    assert missed < 0.5 * blindly
+
+
 # --- it explains itself -----------------------------------------------------------------------------------------
 
 
@@ -181,6 +194,49 @@ def test_a_change_is_told_with_its_time():
 def test_an_old_change_is_no_alarm():
     study = explained(130, change=70)
     assert not study.alarm
+
+
+def observed(reward, n=120, *, path=None, hour=3600.0):
+    """A study told rewards of random settings, one an hour."""
+    study, rng = Study("s", space=BOX, policy="auto", path=path), np.random.default_rng(0)
+    for t in range(1, n + 1):
+        a, b = rng.random(2)
+        study.observe({"a": a, "b": b}, float(reward(t, a, rng)), at=hour * t)
+    return study
+
+
+def test_a_cycle_is_told_in_the_users_time(tmp_path):
+    path = str(tmp_path / "s.db")
+    study = observed(lambda t, a, rng: np.sin(6 * a + 2 * np.pi * t / 24) + 0.05 * rng.standard_normal(), path=path)
+    found = study.drift()
+    assert found.cycle is not None
+    assert found.cycle.period == pytest.approx(24 * 3600)
+    assert found.cycle.probability > 0.9
+    assert not found.alarm
+    shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path])
+    assert "it comes back every 8.64e+04, with probability" in shown.output
+
+
+def test_a_level_that_moves_is_told_from_a_function_that_does(tmp_path):
+    walk = np.cumsum(np.random.default_rng(1).standard_normal(200))
+    path = str(tmp_path / "s.db")
+    moved = observed(lambda t, a, rng: walk[t] + np.sin(6 * a) + 0.05 * rng.standard_normal(), path=path)
+    assert moved.drift().level > 0.9
+    assert abs(moved.recommend().params["a"] - np.pi / 12) < 0.1
+    shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path])
+    assert "the level of all rewards moves on its own" in shown.output
+    still = observed(lambda t, a, rng: np.sin(6 * a) + 0.05 * rng.standard_normal())
+    assert still.drift().level < 0.5
+    assert still.drift().cycle is None
+
+
+def test_loud_noise_is_no_new_world():
+    study = observed(lambda t, a, rng: np.sin(6 * a) + (0.5 if 60 < t <= 100 else 0.03) * rng.standard_normal(), n=100)
+    found = study.drift()
+    assert not found.alarm
+    assert found.change is None or found.change.probability < 0.2
+    assert 0.3 < found.noise < 0.8
+    assert found.in_use > 80
 
 
 def test_the_command_line_tells_it(tmp_path):
