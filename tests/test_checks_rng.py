@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from driftwise import checks
+from driftwise import Float, checks, policy
 from driftwise.errors import InvalidInput
 from driftwise.rng import Stream, generator
 
@@ -87,3 +87,10 @@ def test_streams_do_not_overlap_or_correlate():
 def test_bad_seeds_are_refused(seed):
     with pytest.raises(InvalidInput, match="seed must be"):
         generator(seed)
+
+
+@pytest.mark.parametrize("value", ["no", "true", 1, 0.0, None])
+def test_what_only_counts_as_true_or_false_is_refused(value):
+    with pytest.raises(InvalidInput, match="standardise must be true or false"):
+        policy("gp-ucb", {"a": Float(0, 1)}, standardise=value)
+    assert not policy("auto", {"a": Float(0, 1)}, cycles=np.False_).cycles

@@ -6,6 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from driftwise.errors import InvalidInput
 
 
@@ -53,6 +55,13 @@ def count(name: str, value: Any, *, least: int = 1, fix: str = "") -> int:
     if value < least:
         raise InvalidInput(f"{name} must be ≥ {least}, got {shown(value)}" + _fix(fix))
     return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, and nothing that merely counts as one of them: a text as "no" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} must be true or false, got {shown(value)}")
+    return bool(value)
 
 
 def name(what: str, value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from driftwise import checks
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
 from driftwise.policies.auto import Auto
@@ -60,6 +61,8 @@ def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     for option in options:
         if option not in known:
             raise InvalidInput(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")
+        if isinstance(known[option].default, bool):
+            options[option] = checks.flag(option, options[option])
     made: AnyPolicy = REGISTRY[name].of(space, **options)
     return made
 
