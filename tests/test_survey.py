@@ -89,6 +89,6 @@ def test_a_level_that_moves_on_its_own():
 
 
 def test_what_is_not_wanted_is_not_looked_for():
-    bank = Bank(BANK.kernels, BANK.times, BANK.noises, restarts=False, cycles=False, tides=False)
+    bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, tides=False)
     for truth in (Expert(1, Cyclic(24.0, 1.0, 0.0), 0.003), Expert(1, TIMES[0], 0.003, tide=Tide(1.0, TIMES[1]))):
         assert Survey(bank, drawn(truth)).weighted[0] == bank.experts

@@ -40,6 +40,7 @@ LOUDER = 0.0005  # and one of the noise alone
 DOUBT = 0.01  # how likely an observation is to be an outlier, which says nothing about an expert
 FAR = 5.0  # the standard deviation of outliers, in units of standardised rewards
 SURE = 5.0  # twice as many observations are worth what is believed of the signal's variance beforehand
+TINY = 1e-12  # weight that any family has where experts are born
 WHOLE = 4096.0  # gaps up to which kernels of time are tabulated where all gaps are whole
 
 
@@ -145,6 +146,7 @@ def _gammas(sure: float, n: int) -> Array:
     """log Γ(a + ½)/Γ(a) for a = sure + (i − 1)/2: (n,)."""
     a = sure + 0.5 * np.arange(n)
     gammas: Array = gammaln(a + 0.5) - gammaln(a)
+    gammas.flags.writeable = False  # it is shared
     return gammas
 
 
@@ -189,7 +191,7 @@ def shared(
     for i in range(p.shape[1]):
         for birth in cradle.get(i, ()):
             born = birth.who.astype(float)
-            parts = born * (of_family(w) + 1e-12) / np.maximum(of_family(born), 1.0)
+            parts = born * (of_family(w) + TINY) / np.maximum(of_family(born), 1.0)
             w = (1 - birth.hazard) * w + birth.hazard * parts / parts.sum()
         path[i] = w
         w = w * p[:, i]
@@ -209,7 +211,7 @@ class Bank:
     kernels: tuple[Kernel, ...]
     times: tuple[TimeKernel, ...]
     noises: tuple[float, ...]
-    restarts: bool = True
+    changes: bool = True  # whether a survey looks for these
     cycles: bool = True
     tides: bool = True
     sure: float = SURE

@@ -13,9 +13,10 @@ What is found joins the others with a small prior weight. It is held to what it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,9 +35,12 @@ TURNS = 2.5  # that a cycle must have made
 ROUGHNESS, WANING = (0.7, 1.5), (0.0003, 0.003)  # of cycles
 Times = tuple[TimeKernel, ...]
 FAST: Times = (*map(Forgetting, (0.03, 0.1, 0.5)), MaternInTime(2.5, 15.0), MaternInTime(2.5, 60.0))  # how a tide moves
-SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and the rest
+STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)
+SLOW: Times = (STILL, Forgetting(0.003), DRIFTING, MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
 TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
 LEAST = 12  # observations before anything is scanned for
+
+What = TypeVar("What", Cyclic, Tide)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,21 +86,20 @@ class Survey:
         if len(self.seen) < LEAST:
             return ()
         best = max(fits, key=lambda f: f.evidence)
-        cycle = self._best([replace(best.expert, time=t) for t in self._cycles], best.evidence + AHEAD)
-        slow = [replace(best.expert, time=SLOW[i], tide=t) for t in self._tides for i in (0, 2)]
-        tide = self._best(slow, best.evidence)
+        cycle = self._best({replace(best.expert, time=cycle): cycle for cycle in self._cycles}, best.evidence + AHEAD)
+        beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in (STILL, DRIFTING)}
+        tide = self._best(beside, best.evidence)
         found: tuple[Expert, ...] = ()
-        if cycle is not None and isinstance(cycle.time, Cyclic):
-            ways = [Cyclic(cycle.time.period, r, e) for r in ROUGHNESS for e in WANING]
-            found += self.bank.families_of(ways)
-        if tide is not None:
-            found += self.bank.families_of(SLOW, tide.tide)
+        if cycle:
+            found += self.bank.families_of([Cyclic(cycle.period, r, e) for r in ROUGHNESS for e in WANING])
+        if tide:
+            found += self.bank.families_of(SLOW, tide)
         return found
 
-    def _best(self, scan: Sequence[Expert], bar: float) -> Expert | None:
-        """The best of `scan`, if its evidence is above the bar."""
-        best = max(self.bank.fits(scan, self.seen), key=lambda f: f.evidence, default=None)
-        return best.expert if best and best.evidence > bar else None
+    def _best(self, scan: Mapping[Expert, What], bar: float) -> What | None:
+        """What the best of these experts tries, if its evidence is above the bar."""
+        best = max(self.bank.fits(tuple(scan), self.seen), key=lambda f: f.evidence, default=None)
+        return scan[best.expert] if best and best.evidence > bar else None
 
     @property
     def _cycles(self) -> list[Cyclic]:
@@ -117,7 +120,7 @@ class Survey:
 
     def _changes(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
         """At dates all over the window: restarts of the heaviest families, standing still, and changes of noise."""
-        if not self.bank.restarts or len(self.seen) < STEP:
+        if not self.bank.changes or len(self.seen) < STEP:
             return ()
         families = self.bank.families(experts)
         heads = dict(zip(families.tolist(), experts, strict=True))

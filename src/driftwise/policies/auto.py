@@ -56,7 +56,7 @@ class Known:
         if not len(seen):
             return tuple(bank.fits(live, seen)), w
         surveyed, number = int(self.survey.seen.numbers[-1]), int(seen.numbers[-1])
-        born = _young(live[0], surveyed, number) if bank.restarts else ()
+        born = _young(live[0], surveyed, number) if bank.changes else ()
         fits = tuple(bank.fits(live + born, seen))
         if number == surveyed:
             return fits, w
@@ -72,7 +72,7 @@ def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
 
 @dataclass(frozen=True)
 class Auto:
-    """x_t = argmax Σ w_e (μ_e + β σ_e) over experts e: lengthscales × drifts × noises, and restarts (docs/auto.md).
+    """x_t = argmax Σ w_e (μ_e + β σ_e) over experts e: lengthscales × drifts × noises, changes, cycles (docs/auto.md).
 
     It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
     function of `window` of the last SPAN observations; the whole bank is surveyed when the observation's number passes
@@ -94,7 +94,7 @@ class Auto:
     times: tuple[TimeKernel, ...]
     noises: tuple[float, ...]
     told: bool  # the one kernel, which is that of the rewards as they come
-    restarts: bool
+    changes: bool
     cycles: bool
     tides: bool
     width: float
@@ -117,7 +117,7 @@ class Auto:
         width: float = 1.5,
         window: int = 200,
         max_step: float | None = None,
-        restarts: bool = True,
+        changes: bool = True,
         smooth: bool = True,
         cycles: bool = True,
         tides: bool = True,
@@ -128,11 +128,11 @@ class Auto:
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
         kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
         told = known_kernel is not None
-        return cls(made, kernels, times, NOISES, told, restarts, cycles, tides, width, window, max_step)
+        return cls(made, kernels, times, NOISES, told, changes, cycles, tides, width, window, max_step)
 
     @cached_property
     def bank(self) -> Bank:
-        found = (self.restarts, self.cycles, self.tides)
+        found = (self.changes, self.cycles, self.tides)
         return Bank(self.kernels, self.times, self.noises, *found, sure=CERTAIN if self.told else SURE)
 
     @property
