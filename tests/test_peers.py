@@ -16,6 +16,7 @@ from benchmarks.peers.adapter import Adapted
 from benchmarks.peers.contenders import OURS, PEERS, ours, peers, untold
 from benchmarks.peers.elsewhere import Elsewhere, PaidOnce, request
 from benchmarks.peers.shelf import SHELF, Shelf, kept_steps, packed, unpacked
+from benchmarks.peers.stepper import step
 from benchmarks.peers.worker import answer, trial_of
 from scipy import stats
 
@@ -366,3 +367,20 @@ def test_one_command_runs_both_and_writes_one_folder(tmp_path, monkeypatch):
     again = (tmp_path / "t.md").read_text()
     kept = [line for line in before.splitlines() if line.startswith(("| botorch", "| optuna"))]
     assert all(line.rsplit("|", 4)[0] in again for line in kept)
+
+
+def test_a_peer_that_lives_through_our_log_is_asked_only_where_it_is_timed():
+    happened = []
+
+    class Quiet:
+        def ask(self, number, at):
+            happened.append(("ask", number, at))
+            return np.zeros(1)
+
+        def tell(self, seen):
+            happened.append(("tell", seen.number, seen.x, seen.y))
+
+    line = {"number": 3, "at": 3.0, "x": [0.5], "y": 1.0}
+    assert step(Quiet(), line | {"timed": False}) >= 0
+    assert step(Quiet(), line | {"timed": True}) >= 0
+    assert happened == [("tell", 3, (0.5,), 1.0), ("ask", 3, 3.0), ("tell", 3, (0.5,), 1.0)]

@@ -65,8 +65,6 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
     seen, shares = mixture.seen, mixture.shares
     step = np.array([0.0]), np.array([1.0])
     new = np.array([1 - float(f.expert.time(*step)[0, 0]) ** 2 for f in mixture.fits])
-    change = likeliest_change(mixture)
-    newest = int(seen.numbers[-1]) if len(seen) else 0
     X = sample(space)
     now, then = mixture.predict(X)[0], mixture.long_ago().predict(X)[0]
     return Diagnosis(
@@ -75,8 +73,8 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
         noise=seen.units[1] * float(np.sqrt(mixture.noise)),
         seen=len(seen),
         in_use=float(sum(v.weight * float(v.fade @ v.fade) for v in mixture.voices)),
-        change=change,
-        alarm=change is not None and change.probability >= SURE and newest - change.number < RECENT,
+        change=likeliest_change(mixture),
+        alarm=alarmed(mixture) is not None,
         cycle=likeliest_cycle(mixture),
         level=float(sum(share for f, share in zip(mixture.fits, shares, strict=True) if f.expert.tide)),
         matters=effects(X, now, space),
@@ -96,6 +94,14 @@ def likeliest_change(mixture: Mixture) -> Change | None:
     number = max(about, key=lambda each: (about[each], weight[each]))
     place = min(mixture.seen.place(number), len(mixture.seen) - 1)
     return Change(int(mixture.seen.numbers[place]), float(mixture.seen.at[place]), min(about[number], 1.0))
+
+
+def alarmed(mixture: Mixture) -> Change | None:
+    """The likeliest change, if it is likely and came just now."""
+    change = likeliest_change(mixture)
+    if change is None or change.probability < SURE:
+        return None
+    return change if int(mixture.seen.numbers[-1]) - change.number < RECENT else None
 
 
 def likeliest_cycle(mixture: Mixture) -> Cycle | None:

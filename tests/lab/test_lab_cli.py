@@ -71,6 +71,37 @@ def test_the_tables_say_what_the_results_say(results):
     assert [line["winner"] for line in lines] == [True, False, False]
 
 
+def test_one_policy_beside_the_best_of_the_others(results):
+    found = read(results)
+    answer = ask("table", results, "--of", "sw-*", "--json")
+    assert answer.exit_code == 0, answer.output
+    told = json.loads(answer.output)
+    ratios = {}
+    for row in told["cases"]:
+        policies, rows = found.common((row["suite"], row["case"], row["horizon"]))
+        means = dict(zip(policies, found.regret[rows].mean(axis=0), strict=True))
+        ours = means.pop("sw-gp-ucb:window=10")
+        assert row["best"] == min(means, key=means.get)
+        ratios[row["case"]] = ours / min(means.values())
+        assert row["ratio"]["mean"] == pytest.approx(ratios[row["case"]])
+        assert row["ratio"]["low"] <= row["ratio"]["mean"] <= row["ratio"]["high"]
+    (suite,) = told["suites"]["deng"]
+    assert suite["mean"]["mean"] == pytest.approx(np.mean(list(ratios.values())))
+    assert suite["worst"]["mean"] == pytest.approx(max(ratios.values()))
+    assert suite["worst_case"] == max(ratios, key=ratios.get)
+    printed = ask("table", results, "--of", "sw-*").output
+    assert "sw-gp-ucb:window=10 beside the best of the others" in printed
+    for ratio in ratios.values():
+        assert f"{ratio:.2f} (" in printed
+    assert "on average" in ask("table", results, "--of", "sw-*", "--brief").output
+
+
+def test_beside_nobody_and_nobody_beside(results):
+    assert "no policy in" in ask("table", results, "--of", "x").output
+    assert "others beside them" in ask("table", results, "--of", "*").output
+    assert ask("table", results, "--of", "*").exit_code == 2
+
+
 def test_standings_are_ratios_to_the_best_on_each_case(results):
     found = list(tables.case_tables(read(results)))
     means = {t.place[1]: {line.policy: float(line.regret.mean) for line in t.lines} for t in found}

@@ -160,6 +160,35 @@ def test_ratios_to_the_best_in_hindsight():
     assert np.isnan(missing[[0, 1, 1, 1], [0, 0, 1, 2]]).all()
 
 
+def test_hindsight_is_the_ratio_to_the_best_of_the_others_and_its_bootstrap():
+    rng = np.random.default_rng(5)
+    ours, others = 1.1 + 0.1 * rng.random(20), 1 + 0.2 * rng.random((20, 3))
+    found = m.hindsight(ours, others)
+    assert found.best == np.argmin(others.mean(axis=0))
+    assert found.ratio == pytest.approx(ours.mean() / others.mean(axis=0).min(), rel=1e-12)
+
+    there = [ours[i].mean() / others[i].mean(axis=0).min() for i in rng.integers(20, size=(4000, 20))]
+    assert (found.interval.low, found.interval.high) == pytest.approx(np.quantile(there, [0.025, 0.975]), abs=0.004)
+    assert m.hindsight(others[:, 0], others[:, :1]).interval.low == 1.0  # beside itself, whatever is drawn
+
+
+def test_hindsight_picks_the_best_anew_in_each_resample():
+    """Two that are equal by chance alone: the better of two on the same draw is better than either."""
+    rng = np.random.default_rng(6)
+    ours, twins = np.ones(10), 1 + 0.2 * rng.random((10, 2))
+    found = m.hindsight(ours, twins)
+    one = m.hindsight(ours, twins[:, [found.best]])
+    assert found.ratio == one.ratio
+    assert (found.resampled >= one.resampled).all()
+    assert (found.resampled > one.resampled).any()
+
+
+def test_hindsight_without_common_seeds_is_refused():
+    for ours, others in (([1.0], [[1.0], [2.0]]), ([1.0], [[]]), ([], np.zeros((0, 2))), ([[1.0]], [[1.0]])):
+        with pytest.raises(InvalidInput, match="same seeds"):
+            m.hindsight(ours, others)
+
+
 def test_slopes_are_exact_on_power_laws_and_scipys_elsewhere():
     x = np.array([10.0, 100.0, 300.0, 1000.0])
     for exponent in (0.5, 0.75, 1.0):

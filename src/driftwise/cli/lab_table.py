@@ -16,10 +16,12 @@ from driftwise.cli import failure, show
 from driftwise.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from driftwise.lab.tables import CaseTable, Line, Standing
+    from driftwise.lab.metrics import Interval
+    from driftwise.lab.tables import CaseTable, Contest, Line, Standing
 
 HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "a step")
 FEW = 6  # seeds: with 5, Wilcoxon's p is 1/16 at least
+CONTESTS = ("case", "regret", "best of the others", "has", "ratio")
 STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
 
 
@@ -28,6 +30,9 @@ def table(
     suite: Annotated[str, typer.Option(help="Only the suites whose name is like this.")] = "*",
     case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
     brief: Annotated[bool, typer.Option("--brief", help="Only the standings over each suite.")] = False,
+    of: Annotated[
+        str | None, typer.Option(help="Policies like this, 'auto*', beside the best of all the others, case by case.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
     """Print the tables of a results folder: a table a case, and the standings over each suite.
@@ -35,8 +40,12 @@ def table(
     ★ has the least mean regret; ○ is not significantly worse (Wilcoxon on common seeds, Holm's correction, 5%).
     "≤ 5%" is the share of steps within 5% of the optimum, "back" the median number of steps after an abrupt change
     until regret is what it was, "slope" that of ln R(t) against ln t, "a step" the time the policy takes. A ratio is
-    mean regret over the best policy's on the same case. docs/lab.md has the definitions.
+    mean regret over the best policy's on the same case; with --of, over the best of those that are not like it, with
+    the interval in which it lies on resampled seeds, the best picked anew. docs/lab.md has the definitions.
     """
+    if of is not None:
+        _one_beside_others(folder, suite, case, of, brief=brief, as_json=as_json)
+        return
     from driftwise.lab.results import failures, read
     from driftwise.lab.tables import case_tables, standings
 
@@ -58,6 +67,51 @@ def table(
     failed = len(failures(folder))
     if failed:
         failure.tell(f"{failed} run{'s' if failed > 1 else ''} failed; {folder / 'failures.jsonl'} says why")
+
+
+def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
+    """How far the policies like `of` are from the best of the others, picked when all is over."""
+    from driftwise.lab.results import read
+    from driftwise.lab.tables import contests, overall
+
+    results = read(folder)
+    policies = sorted(set(results.policy.tolist()))
+    chosen = [policy for policy in policies if fnmatchcase(policy, of)]
+    if not chosen:
+        raise NotFoundError(f"no policy in {folder} is called {of!r}; there are {', '.join(policies)}")
+    found = [c for c in contests(results, chosen) if fnmatchcase(c.place[0], suite) and fnmatchcase(c.place[1], case)]
+    if not found:
+        raise NotFoundError(f"no case in {folder} has policies like {of!r} and others beside them, on the same seeds")
+    suites = {name: list(group) for name, group in groupby(found, key=lambda c: c.place[0])}
+    if as_json:
+        cases = [] if brief else [_contest(c) for c in found]
+        show.as_json(
+            {"cases": cases, "suites": {n: [_finite(asdict(o)) for o in overall(g)] for n, g in suites.items()}}
+        )
+        return
+    console = show.out()
+    for name, group in suites.items():
+        for o in overall(group):
+            rows = [] if brief else [_contest_row(c) for c in group if c.policy == o.policy]
+            rows += [
+                ("on average", "", "", "", _between(o.mean)),
+                ("at worst", "", o.worst_case, "", _between(o.worst)),
+            ]
+            console.print(show.table(f"{name}: {o.policy} beside the best of the others", CONTESTS, rows))
+
+
+def _contest(c: Contest) -> dict[str, Any]:
+    suite, case, horizon = c.place
+    regrets = {"policy": c.policy, "regret": c.regret, "best": c.rival, "best_regret": c.rival_regret}
+    return _finite({"suite": suite, "case": case, "horizon": horizon, **regrets, "ratio": asdict(c.ratio.interval)})
+
+
+def _contest_row(c: Contest) -> tuple[str, ...]:
+    return c.place[1], f"{c.regret:.4g}", c.rival, f"{c.rival_regret:.4g}", _between(c.ratio.interval)
+
+
+def _between(ratio: Interval) -> str:
+    return f"{ratio.mean:.2f} ({ratio.low:.2f}-{ratio.high:.2f})"
 
 
 def _case(t: CaseTable) -> Any:

@@ -14,7 +14,7 @@ from scipy import stats
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.lab.metrics import Interval, bootstrap
+from driftwise.lab.metrics import Interval, bootstrap, resampled_means
 from driftwise.records import Array
 
 LEVEL = 0.05  # of significance
@@ -168,6 +168,43 @@ def ratio_to_best(means: ArrayLike, *, fixed: Sequence[int] | None = None) -> Ar
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = table / best
     return np.where((table == 0) & (best == 0), 1.0, ratio)
+
+
+@dataclass(frozen=True)
+class Hindsight:
+    """One policy beside the best of others, picked when all was over: mean regret over that one's, and as resampled."""
+
+    best: int  # of the others, on all seeds
+    ratio: float
+    resampled: Array  # (resamples,)
+
+    @property
+    def interval(self) -> Interval:
+        return spread(self.ratio, self.resampled)
+
+
+def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Hindsight:
+    """`ours`, (seeds,), beside the best column of `others`, (seeds, policies), on the same seeds.
+
+    Seeds are drawn with replacement, and the best is picked anew from each draw: who is best is chance, too.
+
+    >>> found = hindsight([1.0, 3.0], [[2.0, 1.0], [2.0, 9.0]])
+    >>> found.best, found.ratio
+    (0, 1.0)
+    """
+    one, many = np.asarray(ours, dtype=float), np.asarray(others, dtype=float)
+    if one.ndim != 1 or many.ndim != 2 or not many.size or len(one) != len(many):
+        raise InvalidInput(f"ours and others must have the same seeds, and one at least, got {one.shape}, {many.shape}")
+    means = resampled_means(np.column_stack([many, one]), resamples=resamples, seed=seed)
+    best = int(np.argmin(many.mean(axis=0)))
+    whole = ratio_to_best([[many[:, best].mean(), one.mean()]], fixed=[0])[0, -1]
+    return Hindsight(best, float(whole), ratio_to_best(means, fixed=range(many.shape[1]))[:, -1])
+
+
+def spread(value: float, resampled: Array, *, level: float = 0.95) -> Interval:
+    """A figure, between the quantiles of what it was on resampled seeds."""
+    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(np.array(value), low, high)
 
 
 @dataclass(frozen=True)

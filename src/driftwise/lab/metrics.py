@@ -60,11 +60,16 @@ def student(values: Array, *, level: float = 0.95) -> Interval:
 
 def bootstrap(values: Array, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Interval:
     """The mean over the first axis, between quantiles of the means of seeds drawn with replacement."""
-    values, n = _seeds(values, level)
-    shares = _shares(n, checks.count("resamples", resamples), checks.count("seed", seed, least=0))
-    means = np.tensordot(shares, values, axes=1)
+    values, _ = _seeds(values, level)
+    means = resampled_means(values, resamples=resamples, seed=seed)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Interval(values.mean(axis=0), low, high)
+
+
+def resampled_means(values: Array, *, resamples: int = 2000, seed: int = 0) -> Array:
+    """The means over the first axis of seeds drawn with replacement: (resamples, …)."""
+    shares = _shares(len(values), checks.count("resamples", resamples), checks.count("seed", seed, least=0))
+    return np.tensordot(shares, values, axes=1)
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,3 +123,52 @@ def standings(tables: list[CaseTable]) -> list[Standing]:
             )
         )
     return sorted(made, key=lambda s: (-s.cases, s.mean))
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One policy on one case, beside the best of those that it is compared with."""
+
+    place: Place
+    policy: str
+    regret: float
+    rival: str
+    rival_regret: float
+    ratio: measures.Hindsight
+
+
+@dataclass(frozen=True)
+class Overall:
+    """One policy over a suite, beside the best of the others of each case in hindsight."""
+
+    policy: str
+    cases: int
+    mean: Interval
+    worst: Interval
+    worst_case: str
+
+
+def contests(results: Results, policies: Collection[str]) -> Iterator[Contest]:
+    """Each of `policies` on each case, beside the best of all that are not among them, over their common seeds."""
+    for number, place in enumerate(results.cells):
+        run, rows = results.common(place)
+        others = [j for j, policy in enumerate(run) if policy not in policies]
+        if not len(rows) or not others:
+            continue
+        regret = results.regret[rows]
+        for j in (j for j, policy in enumerate(run) if policy in policies):
+            found = measures.hindsight(regret[:, j], regret[:, others], seed=number)
+            best = others[found.best]
+            yield Contest(place, run[j], float(regret[:, j].mean()), run[best], float(regret[:, best].mean()), found)
+
+
+def overall(found: list[Contest]) -> list[Overall]:
+    """The contests of one suite by policy, by their mean ratio. What was resampled for one case is not for another."""
+    made = []
+    for policy in dict.fromkeys(contest.policy for contest in found):
+        own = [contest for contest in found if contest.policy == policy]
+        ratios, drawn = np.array([c.ratio.ratio for c in own]), np.array([c.ratio.resampled for c in own])
+        mean = measures.spread(float(ratios.mean()), drawn.mean(axis=0))
+        worst = measures.spread(float(ratios.max()), drawn.max(axis=0))
+        made.append(Overall(policy, len(own), mean, worst, own[int(np.argmax(ratios))].place[1]))
+    return sorted(made, key=lambda o: float(o.mean.mean))

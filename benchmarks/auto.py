@@ -1,0 +1,130 @@
+"""auto: its steps beside those of the peers on the same observations, and how good its alarm is."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import driftwise as dw
+from benchmarks.measure import Result, Stopwatch, duration
+from benchmarks.peers.elsewhere import ONE_THREAD, PYTHON, ROOT
+from driftwise.diagnosis import ABOUT, RECENT, alarmed
+from driftwise.environments.world import SeededEnvironment
+from driftwise.lab.zoo import zoo
+from driftwise.records import Ask, Observation
+
+WARM_UP = 256  # observations: by then as many are kept as ever will be
+TOLD = 100  # of which a peer is told so many: a window of 50, and wdbo-algo's telling takes half a second
+RACES = (("botorch-window", 2, 80, 10.0), ("botorch-window", 6, 80, 10.0), ("wdbo-algo", 2, 16, 50.0))
+HORIZON, SEEDS = 200, range(300, 306)
+CHANGES = {  # of each world of drift-zoo, in HORIZON steps
+    "abrupt-rarely": (101,),
+    "abrupt-often": (34, 67, 101, 134, 168),
+    "still": (),
+    "slow-0.01": (),
+    "rotating": (),
+    "noise": (),
+}
+
+
+def run() -> Iterator[Result]:
+    for peer, dim, steps, target in RACES:
+        if PYTHON.exists():
+            yield from race(peer, dim, steps, target)
+        else:
+            yield Result(f"auto beside {peer}", "not measured", "the peers are not installed: make .venv-peers/ready")
+    for kind, changes in CHANGES.items():
+        yield alarms(kind, changes)
+
+
+# --- speed ----------------------------------------------------------------------------------------------------------
+
+
+def race(name: str, dim: int, steps: int, target: float) -> Iterator[Result]:
+    """In turns, on the observations that auto chooses; surveys and refits included."""
+    world = zoo(kind="slow-0.01", dim=dim, box=True, seed=100, horizon=4000)
+    policy = dw.policy("auto", world.space)
+    state, ours, theirs = policy.start(), list[float](), list[float]()
+    command, environment = [str(PYTHON), "-m", "benchmarks.peers.stepper", name, str(dim)], os.environ | ONE_THREAD
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=-1, stdout=-1, text=True) as peer:
+        for t in range(1, WARM_UP + steps + 1):
+            watch = Stopwatch()
+            x = watch(policy.choose, state, Ask(t, float(t), seed=1))
+            seen = Observation(t, float(t), tuple(x.tolist()), world.observe(t, x))
+            state = watch(policy.update, state, seen)
+            if t > WARM_UP - TOLD:
+                ours.append(sum(watch.seconds))
+                theirs.append(_step(peer, seen, timed=t > WARM_UP))
+        peer.stdin.close()
+    for what, average in (("median", statistics.median), ("mean", statistics.mean)):
+        a, b = average(ours[TOLD:]), average(theirs[TOLD:])
+        bar = {"target": f"≥ {target:.0f}×", "met": b / a >= target} if what == "median" else {}
+        yield Result(f"{what} step of auto, d = {dim}", duration(a), f"{duration(b)} ({name})", b / a, **bar)
+
+
+def _step(peer: Any, seen: Observation, *, timed: bool) -> float:
+    line = {"number": seen.number, "at": seen.at, "x": seen.x, "y": seen.y, "timed": timed}
+    print(json.dumps(line), file=peer.stdin, flush=True)
+    answer = peer.stdout.readline()
+    if not answer:
+        raise RuntimeError(f"{peer.args[-2]} ended with status {peer.wait()}")
+    return float(json.loads(answer))
+
+
+# --- the alarm ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Told:
+    """The steps at which there was an alarm, each with the number of the change that it told of."""
+
+    steps: tuple[tuple[int, int], ...]
+
+    def delay(self, change: int) -> int | None:
+        """Steps from the change to its alarm.
+
+        >>> Told(((105, 101), (106, 101))).delay(101)
+        4
+        """
+        told = (t - change for t, date in self.steps if 0 <= t - change < RECENT and abs(date - change) <= ABOUT)
+        return next(told, None)
+
+    def others(self, changes: tuple[int, ...]) -> int:
+        """How many dates that were no changes were told of; dates near each other are one.
+
+        >>> Told(((50, 40), (51, 42), (90, 80))).others((80,))
+        1
+        """
+        dates = sorted({date for _, date in self.steps if all(abs(date - change) > ABOUT for change in changes)})
+        return len(dates[:1]) + sum(b - a > ABOUT for a, b in pairwise(dates))
+
+
+def alarms(kind: str, changes: tuple[int, ...]) -> Result:
+    """Under auto's own choices, on boxes in two dimensions."""
+    worlds = [zoo(kind=kind, dim=2, box=True, seed=seed, horizon=HORIZON) for seed in SEEDS]
+    runs = [told_in(world) for world in worlds]
+    delays = [run.delay(change) for run in runs for change in changes]
+    heard = sorted(delay for delay in delays if delay is not None)
+    after = f" after {heard[0]} to {heard[-1]} steps" if heard else ""
+    others = sum(run.others(changes) for run in runs)
+    told = f"{len(heard)} of {len(delays)} changes{after}; " if changes else ""
+    return Result(f"alarms, {kind}", f"{told}{others} other dates in {HORIZON * len(SEEDS):,} steps")
+
+
+def told_in(world: SeededEnvironment) -> Told:
+    policy = dw.policy("auto", world.space)
+    state, steps = policy.start(), list[tuple[int, int]]()
+    for t in range(1, HORIZON + 1):
+        ask = Ask(t, float(t), seed=1)
+        change = alarmed(policy.belief(state, ask))
+        if change is not None:
+            steps.append((t, change.number))
+        x = policy.choose(state, ask)
+        state = policy.update(state, Observation(t, float(t), tuple(x.tolist()), world.observe(t, x)))
+    return Told(tuple(steps))
