@@ -7,7 +7,7 @@ from hypothesis import given
 from sklearn.gaussian_process import kernels as sk
 
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Empirical, Linear, Matern, Product, Scaled, Sum, check_bounded
+from driftwise.kernels import RBF, Empirical, Linear, Matern, Product, Scaled, Stretched, Sum, check_bounded
 from oracles import finite_difference
 
 PER_DIMENSION = (0.3, 0.7, 1.9)
@@ -22,6 +22,7 @@ KERNELS = [
     Scaled(RBF(0.4), 0.3),
     Sum(Linear(), Matern(1.5, 0.3)),
     Product(Linear(), RBF(0.8)),
+    Stretched(RBF(0.1), (3.0, 7.0, 19.0)),
 ]
 SKLEARN = [
     sk.RBF(0.4),
@@ -34,6 +35,7 @@ SKLEARN = [
     0.3 * sk.RBF(0.4),
     sk.DotProduct(sigma_0=0) + sk.Matern(0.3, nu=1.5),
     sk.DotProduct(sigma_0=0) * sk.RBF(0.8),
+    sk.RBF(PER_DIMENSION),
 ]
 ids = [repr(k) for k in KERNELS]
 

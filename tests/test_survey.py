@@ -12,6 +12,7 @@ from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
 BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
 N = 150
+WARPED = Expert(1, TIMES[0], 0.003, stretch=(0.5, 8.0))
 
 
 def drawn(*experts, seed=5, gap=1.0):
@@ -88,7 +89,30 @@ def test_a_level_that_moves_on_its_own():
     assert experts[0].time in (Forgetting(0.0), Forgetting(0.003), MaternInTime(2.5, 200.0))  # the rest hardly moves
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_coordinates_have_lengthscales_of_their_own(seed):
+    found = heaviest(drawn(Expert(0, TIMES[0], 0.003, stretch=(2.0, 8.0)), seed=seed))
+    lengths = np.array(found.stretch) * (0.1, 0.6)[found.kernel]  # RBF(0.1) and Matern(0.6)
+    assert 2 <= lengths[1] / lengths[0] <= 8
+
+
+def test_a_coordinate_that_does_nothing_is_found_out():
+    found = heaviest(drawn(Expert(1, TIMES[0], 0.003, stretch=(0.5, 1e6))))
+    assert found.stretch[1] >= 4
+    assert found.stretch[0] <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_lengthscales_of_their_own_where_they_are_all_the_same(seed):
+    experts, _ = Survey(BANK, drawn(Expert(1, TIMES[0], 0.003), seed=seed)).weighted
+    assert all(e.stretch == () for e in experts)
+
+
 def test_what_is_not_wanted_is_not_looked_for():
-    bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, tides=False)
-    for truth in (Expert(1, Cyclic(24.0, 1.0, 0.0), 0.003), Expert(1, TIMES[0], 0.003, tide=Tide(1.0, TIMES[1]))):
+    bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, tides=False, ard=False)
+    for truth in (
+        Expert(1, Cyclic(24.0, 1.0, 0.0), 0.003),
+        Expert(1, TIMES[0], 0.003, tide=Tide(1.0, TIMES[1])),
+        WARPED,
+    ):
         assert Survey(bank, drawn(truth)).weighted[0] == bank.experts

@@ -22,12 +22,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from driftwise.kernels import Kernel
+from driftwise.kernels import Kernel, Stretched
 from driftwise.linalg import cholesky, invert_factored, solve_lower
 from driftwise.records import Array
 from driftwise.seen import Seen
@@ -42,6 +43,10 @@ FAR = 5.0  # the standard deviation of outliers, in units of standardised reward
 SURE = 5.0  # twice as many observations are worth what is believed of the signal's variance beforehand
 TINY = 1e-12  # weight that any family has where experts are born
 WHOLE = 4096.0  # gaps up to which kernels of time are tabulated where all gaps are whole
+
+
+Stretch = tuple[float, ...]
+Shape = tuple[int, Stretch]  # a kernel's place in the bank's list, and how it is stretched
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,12 @@ class Expert:
     since: int = 0
     earlier: tuple[tuple[int, float], ...] = ()
     tide: Tide | None = None
+    stretch: Stretch = ()  # of the kernel's lengthscales, along each coordinate
+
+    @property
+    def shape(self) -> Shape:
+        """What it takes for the function's shape in space."""
+        return self.kernel, self.stretch
 
     @property
     def changed(self) -> int:
@@ -214,33 +225,45 @@ class Bank:
     changes: bool = True  # whether a survey looks for these
     cycles: bool = True
     tides: bool = True
+    ard: bool = True
     sure: float = SURE
     most: int = 8
     least: float = 0.05
 
     @cached_property
     def experts(self) -> tuple[Expert, ...]:
-        return self.families_of(self.times)
+        return self.families_of(self.times, self.shapes)
 
-    def families_of(self, times: Iterable[TimeKernel], tide: Tide | None = None) -> tuple[Expert, ...]:
-        """One expert of every family for each of these ways to move."""
-        each, ways = range(len(self.kernels)), tuple(times)
-        return tuple(Expert(k, time, noise, tide=tide) for k in each for time in ways for noise in self.noises)
+    def families_of(
+        self, times: Iterable[TimeKernel], shapes: Iterable[Shape], tide: Tide | None = None
+    ) -> tuple[Expert, ...]:
+        """One expert for each of these ways to move, of every family of these shapes."""
+        each = product(shapes, tuple(times), self.noises)
+        return tuple(Expert(k, time, noise, tide=tide, stretch=stretch) for (k, stretch), time, noise in each)
 
     def families(self, experts: Sequence[Expert]) -> NDArray[np.int64]:
         """To which family each belongs: (E,). Those whose noise changed stay where they come from."""
-        places = [e.kernel * len(self.noises) + self.noises.index(e.first_noise) for e in experts]
-        return np.array(places, dtype=np.int64)
+        numbers: dict[tuple[Shape, float], int] = {}
+        return np.array([numbers.setdefault((e.shape, e.first_noise), len(numbers)) for e in experts], dtype=np.int64)
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """Those there are beforehand."""
+        return [(k, ()) for k in range(len(self.kernels))]
+
+    def kernel(self, shape: Shape) -> Kernel:
+        k, stretch = shape
+        return Stretched(self.kernels[k], stretch) if stretch else self.kernels[k]
 
     def fits(self, experts: Sequence[Expert], seen: Seen) -> list[Fit]:
         """The experts on a window; what they have in common is computed once."""
-        K = {k: self.kernels[k](seen.X, seen.X) for k in {e.kernel for e in experts}}
+        K = {shape: self.kernel(shape)(seen.X, seen.X) for shape in {e.shape for e in experts}}
         ways = {e.time for e in experts} | {e.tide.time for e in experts if e.tide}
         T = dict(_in_time(ways, seen.clock))
         made = []
         for e in experts:
             f = seen.place(e.since)
-            A = K[e.kernel][f:, f:] * T[e.time][f:, f:]
+            A = K[e.shape][f:, f:] * T[e.time][f:, f:]
             if e.tide:
                 A += e.tide.variance * T[e.tide.time][f:, f:]
             made.append(fit(e, f, A, seen.targets[f:], e.noises(seen.numbers[f:]), self.sure))
@@ -249,7 +272,7 @@ class Bank:
 
     def covariance(self, expert: Expert, X: Array, clock: Array) -> Array:
         """K_S∘K_T + vK_h: (n, n)."""
-        A = self.kernels[expert.kernel](X, X) * expert.time(clock, clock)
+        A = self.kernel(expert.shape)(X, X) * expert.time(clock, clock)
         return A + expert.tide.variance * expert.tide.time(clock, clock) if expert.tide else A
 
     def weights(self, fits: Sequence[Fit], prior: Array, seen: Seen, new: int = 0) -> Array:

@@ -165,6 +165,27 @@ class Scaled:
 
 
 @dataclass(frozen=True)
+class Stretched:
+    """k(x/s, y/s): along coordinate j the lengthscale is s_j times as long.
+
+    >>> Stretched(RBF(0.1), (2.0,)) (np.array([[0.0]]), np.array([[0.2]])).round(4)
+    array([[0.6065]])
+    """
+
+    kernel: Kernel
+    stretch: tuple[float, ...]
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self.kernel(X / self.stretch, Y / self.stretch)
+
+    def diagonal(self, X: Array) -> Array:
+        return self.kernel.diagonal(X / self.stretch)
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return self.kernel.gradient(X / self.stretch, Y / self.stretch) / self.stretch
+
+
+@dataclass(frozen=True)
 class Sum:
     """k₁(x, y) + k₂(x, y)."""
 

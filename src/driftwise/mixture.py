@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.bank import Bank, Fit, fit
+from driftwise.bank import Bank, Fit, Shape, fit
 from driftwise.records import Array, Observation, Point
 from driftwise.seen import Seen
 
@@ -39,8 +39,8 @@ class Voice:
     imagined: Fit  # with the pending points among its observations
 
     @property
-    def kernel(self) -> int:
-        return self.fit.expert.kernel
+    def shape(self) -> Shape:
+        return self.fit.expert.shape
 
     @property
     def first(self) -> int:
@@ -141,7 +141,7 @@ class Mixture:
         for voice, (m, _, kP) in self._heard(X, self.voices):
             slopes.add(voice, 0, voice.alpha)
             slopes.add(voice, 1, m[:, None] * voice.alpha - voice.scale**2 * kP)  # ½∂(σ_e² + μ_e²)
-            slopes.prior += voice.weight * voice.scale**2 * slopes.own(voice.kernel)
+            slopes.prior += voice.weight * voice.scale**2 * slopes.own(voice.shape)
         dmean, dhalf = slopes.total()
         return mean, std, dmean, (dhalf + slopes.prior - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
 
@@ -161,7 +161,7 @@ class Mixture:
             steep = beta * voice.boldness * voice.scale**2 / np.maximum(s, 1e-12)[:, None]
             total += voice.weight * (m + beta * voice.boldness * s)
             slopes.add(voice, 0, voice.alpha - steep * kP)
-            slopes.prior += voice.weight * steep * slopes.own(voice.kernel)
+            slopes.prior += voice.weight * steep * slopes.own(voice.shape)
         return total, slopes.total()[0] + slopes.prior
 
     def weights(self, X: Array) -> Array:
@@ -230,11 +230,11 @@ class Mixture:
     ) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
         """Every voice and what it says at the rows of X; the kernels of space are computed once."""
         known = self._X[: voices[0].first + len(voices[0].fade)]
-        kernels = {place: self.bank.kernels[place] for place in {v.kernel for v in voices}}
+        kernels = {place: self.bank.kernel(place) for place in {v.shape for v in voices}}
         k = {place: kernel(X, known) for place, kernel in kernels.items()}
         prior = {place: kernel.diagonal(X) for place, kernel in kernels.items()}
         for voice in voices:
-            yield voice, voice.moments(k[voice.kernel], prior[voice.kernel], tide=tide)
+            yield voice, voice.moments(k[voice.shape], prior[voice.shape], tide=tide)
 
     def _blocks(self, X: Array) -> Iterator[slice]:
         rows = max(BLOCK // max(len(self._X), 1), 1)
@@ -249,15 +249,15 @@ class _Slopes:
         self.shape, self.coefficients = (len(X), 2, n), {}
         self.G, self.prior = {}, np.zeros_like(X)
         rows = np.arange(len(X))
-        for place in {v.kernel for v in voices}:
-            G = mixture.bank.kernels[place].gradient(X, np.vstack([mixture._X, X]))  # (m, n + m, d)
+        for place in {v.shape for v in voices}:
+            G = mixture.bank.kernel(place).gradient(X, np.vstack([mixture._X, X]))  # (m, n + m, d)
             self.G[place] = (G[:, :n], G[rows, n + rows])
             self.coefficients[place] = np.zeros(self.shape)
 
     def add(self, voice: Voice, which: int, c: Array) -> None:
-        self.coefficients[voice.kernel][:, which, voice.first :] += voice.weight * (c * voice.fade)
+        self.coefficients[voice.shape][:, which, voice.first :] += voice.weight * (c * voice.fade)
 
-    def own(self, place: int) -> Array:
+    def own(self, place: Shape) -> Array:
         """½∂k(x, x)/∂x: (m, d)."""
         return self.G[place][1]
 

@@ -3,6 +3,7 @@
 Some of what may have happened has too many variants to be in the bank beforehand: a change at any date, a cycle of any
 period. So it is looked for in the window when it is surveyed:
 
+- lengthscales of their own for each coordinate: some matter more than others, some not at all;
 - restarts, which believe nothing from before a date, at dates all over the window and then around the best;
 - a noise that is another from a date on, the function being the same;
 - cycles: what was so a period ago is so again. All periods are tried with the best kernel and noise;
@@ -38,6 +39,8 @@ FAST: Times = (*map(Forgetting, (0.03, 0.1, 0.5)), MaternInTime(2.5, 15.0), Mate
 STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)
 SLOW: Times = (STILL, Forgetting(0.003), DRIFTING, MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
 TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
+STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # of one lengthscale at a time, and of each in all
+CLEARLY, PASSES = 3.0, 8  # nats that each must bring; how many there are at most
 LEAST = 12  # observations before anything is scanned for
 
 What = TypeVar("What", Cyclic, Tide)
@@ -82,19 +85,31 @@ class Survey:
     # --- ways to move -------------------------------------------------------------------------------------------
 
     def _found(self, fits: Sequence[Fit]) -> tuple[Expert, ...]:
-        """A cycle, or a tide, for every family, if it says more of the window than the bank's best does."""
+        """What says more of the window than the bank's best does: a shape, a cycle, or a tide, for every family."""
         if len(self.seen) < LEAST:
             return ()
         best = max(fits, key=lambda f: f.evidence)
+        best = self._stretched(best)
+        new = [best.expert.shape] if best.expert.stretch else []
         cycle = self._best({replace(best.expert, time=cycle): cycle for cycle in self._cycles}, best.evidence + AHEAD)
         beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in (STILL, DRIFTING)}
         tide = self._best(beside, best.evidence)
-        found: tuple[Expert, ...] = ()
+        found, shapes = self.bank.families_of(self.bank.times, new), self.bank.shapes + new
         if cycle:
-            found += self.bank.families_of([Cyclic(cycle.period, r, e) for r in ROUGHNESS for e in WANING])
+            found += self.bank.families_of([Cyclic(cycle.period, r, e) for r in ROUGHNESS for e in WANING], shapes)
         if tide:
-            found += self.bank.families_of(SLOW, tide)
+            found += self.bank.families_of(SLOW, shapes, tide)
         return found
+
+    def _stretched(self, best: Fit) -> Fit:
+        """`best` with lengthscales of their own: one at a time is halved or doubled, while that says clearly more."""
+        dim = self.seen.X.shape[1]
+        for _ in range(PASSES if self.bank.ard and dim > 1 else 0):
+            better = max(self.bank.fits(_stretches(best.expert, dim), self.seen), key=lambda f: f.evidence)
+            if better.evidence < best.evidence + CLEARLY:
+                break
+            best = better
+        return best
 
     def _best(self, scan: Mapping[Expert, What], bar: float) -> What | None:
         """What the best of these experts tries, if its evidence is above the bar."""
@@ -126,7 +141,7 @@ class Survey:
         heads = dict(zip(families.tolist(), experts, strict=True))
         heaviest = np.argsort(-np.bincount(families, path[-1]), kind="stable")[:FAMILIES].tolist()
         still = self.bank.times[0]
-        again = (Expert(heads[f].kernel, still, heads[f].noise) for f in heaviest)
+        again = (Expert(heads[f].kernel, still, heads[f].noise, stretch=heads[f].stretch) for f in heaviest)
         restarts = tuple(self._dated(e, place) for e in again for place in self._places)
         return restarts + self._louder(experts, path, self._places)
 
@@ -160,3 +175,11 @@ class Survey:
             return replace(expert, since=number)
         *earlier, (_, noise) = expert.earlier
         return replace(expert, earlier=(*earlier, (number, noise)))
+
+
+def _stretches(expert: Expert, dim: int) -> list[Expert]:
+    """The same with one lengthscale shorter or longer."""
+    now = expert.stretch or (1.0,) * dim
+    longer = [(j, now[j] * factor) for j in range(dim) for factor in STRETCHES]
+    within = [(j, length) for j, length in longer if LIMITS[0] <= length <= LIMITS[1]]
+    return [replace(expert, stretch=(*now[:j], length, *now[j + 1 :])) for j, length in within]

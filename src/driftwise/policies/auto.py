@@ -97,6 +97,7 @@ class Auto:
     changes: bool
     cycles: bool
     tides: bool
+    ard: bool
     width: float
     window: int
     max_step: float | None
@@ -121,6 +122,7 @@ class Auto:
         smooth: bool = True,
         cycles: bool = True,
         tides: bool = True,
+        ard: bool = True,
     ) -> Auto:
         made = as_space(space)
         if known_kernel is not None and not callable(known_kernel):
@@ -128,11 +130,13 @@ class Auto:
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
         kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
         told = known_kernel is not None
-        return cls(made, kernels, times, NOISES, told, changes, cycles, tides, width, window, max_step)
+        return cls(
+            made, kernels, times, NOISES, told, changes, cycles, tides, ard and not told, width, window, max_step
+        )
 
     @cached_property
     def bank(self) -> Bank:
-        found = (self.changes, self.cycles, self.tides)
+        found = (self.changes, self.cycles, self.tides, self.ard)
         return Bank(self.kernels, self.times, self.noises, *found, sure=CERTAIN if self.told else SURE)
 
     @property
