@@ -230,9 +230,9 @@ class Mixture:
     ) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
         """Every voice and what it says at the rows of X; the kernels of space are computed once."""
         known = self._X[: voices[0].first + len(voices[0].fade)]
-        kernels = {place: self.bank.kernel(place) for place in {v.shape for v in voices}}
-        k = {place: kernel(X, known) for place, kernel in kernels.items()}
-        prior = {place: kernel.diagonal(X) for place, kernel in kernels.items()}
+        kernels = {shape: self.bank.kernel(shape) for shape in {v.shape for v in voices}}
+        k = {shape: kernel(X, known) for shape, kernel in kernels.items()}
+        prior = {shape: kernel.diagonal(X) for shape, kernel in kernels.items()}
         for voice in voices:
             yield voice, voice.moments(k[voice.shape], prior[voice.shape], tide=tide)
 
@@ -246,23 +246,22 @@ class _Slopes:
 
     def __init__(self, mixture: Mixture, X: Array, voices: Sequence[Voice]) -> None:
         n = len(mixture._X)
-        self.shape, self.coefficients = (len(X), 2, n), {}
-        self.G, self.prior = {}, np.zeros_like(X)
+        self.G, self.coefficients, self.prior = {}, {}, np.zeros_like(X)
         rows = np.arange(len(X))
-        for place in {v.shape for v in voices}:
-            G = mixture.bank.kernel(place).gradient(X, np.vstack([mixture._X, X]))  # (m, n + m, d)
-            self.G[place] = (G[:, :n], G[rows, n + rows])
-            self.coefficients[place] = np.zeros(self.shape)
+        for shape in {v.shape for v in voices}:
+            G = mixture.bank.kernel(shape).gradient(X, np.vstack([mixture._X, X]))  # (m, n + m, d)
+            self.G[shape] = (G[:, :n], G[rows, n + rows])
+            self.coefficients[shape] = np.zeros((len(X), 2, n))
 
     def add(self, voice: Voice, which: int, c: Array) -> None:
         self.coefficients[voice.shape][:, which, voice.first :] += voice.weight * (c * voice.fade)
 
-    def own(self, place: Shape) -> Array:
+    def own(self, shape: Shape) -> Array:
         """½∂k(x, x)/∂x: (m, d)."""
-        return self.G[place][1]
+        return self.G[shape][1]
 
     def total(self) -> tuple[Array, Array]:
-        slopes = np.sum([self.coefficients[place] @ G for place, (G, _) in self.G.items()], axis=0)
+        slopes = np.sum([self.coefficients[shape] @ G for shape, (G, _) in self.G.items()], axis=0)
         return slopes[:, 0], slopes[:, 1]
 
 

@@ -104,8 +104,21 @@ def test_it_moves_gently_where_it_is_told_to(space):
 
 def test_twenty_dimensions_of_every_kind():
     space = {f"x{j}": Float(0, 1) for j in range(14)} | {"n": Int(1, 9), "c": Choice(["p", "q", "r", "s", "t"])}
-    asked, _ = chosen(policy("auto", space), 6)
+    made = policy("auto", space)
+    asked, state = chosen(made, 6)
     assert asked.shape == (6, 20)
+    for t, x in enumerate(made.space.sample(np.random.default_rng(1), 90), start=7):
+        state = made.update(state, Observation(t, float(t), tuple(x.tolist()), bump(x, t)))
+    x = made.choose(state, Ask(97, 97.0))
+    assert abs(x[0] - 0.3) < 0.15
+    shapes = [f.expert.stretch for f in state.panel[0]]
+    assert {int(np.argmin(stretch)) for stretch in shapes} == {0}  # only the first matters, and that is found out
+
+
+def test_lengthscales_of_their_own_may_be_left_out():
+    assert policy("auto", BOX).bank.ard
+    assert not policy("auto", BOX, ard=False).bank.ard
+    assert not policy("auto", BOX, known_kernel=RBF(0.2)).bank.ard  # what is known is not learned
 
 
 def test_a_kernel_that_is_known_is_the_only_one():
