@@ -261,9 +261,19 @@ def test_the_command_line_tells_it(tmp_path):
     assert shown.exit_code == 0, shown.output
     assert "of the last 40 observations count" in shown.output
     assert "what matters: a" in shown.output
+    assert "what moves: a" in shown.output
     told = json.loads(CliRunner().invoke(app, ["study", "show", "s", "--path", path, "--json"]).output)
     assert told["drift"]["seen"] == 40
     assert told["drift"]["matters"] == study.drift().matters
+
+
+def test_nothing_is_said_to_move_where_the_world_stands_still(tmp_path):
+    path = str(tmp_path / "s.db")
+    observed(lambda t, a, rng: np.sin(6 * a) + 0.05 * rng.standard_normal(), n=60, path=path)
+    shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path]).output
+    assert "the world stands still" in shown
+    assert "what matters: a" in shown
+    assert "what moves" not in shown
 
 
 def test_policies_that_cannot_say_say_so():

@@ -276,7 +276,8 @@ def _drift(found: Diagnosis) -> str:
     moving = found.rate >= STILL
     pace = f"renews {100 * found.rate:.2g}% of itself a step of {found.gap:.4g}" if moving else "stands still"
     lines = [f"the world {pace}; {found.in_use:.0f} of the last {found.seen} observations count"]
-    if found.change is not None and found.change.probability >= 0.1:
+    broke = found.change is not None and found.change.probability >= 0.1
+    if found.change is not None and broke:
         when = f"number {found.change.number}, at {found.change.at:.6g}"
         just = "[bold]it just changed[/bold]: " if found.alarm else "abrupt change: "
         lines.append(f"{just}{when}, with probability {found.change.probability:.2f}")
@@ -284,7 +285,7 @@ def _drift(found: Diagnosis) -> str:
         lines.append(f"it comes back every {found.cycle.period:.4g}, with probability {found.cycle.probability:.2f}")
     if found.level >= 0.1:
         lines.append(f"the level of all rewards moves on its own, with probability {found.level:.2f}")
-    for what, shares in (("matters", found.matters), ("moves", found.moves)):
+    for what, shares in (("matters", found.matters), *([("moves", found.moves)] if moving or broke else [])):
         most = sorted(shares.items(), key=lambda pair: -pair[1])[:6]
         lines.append(f"what {what}: " + ", ".join(f"{show.plain(name)} {100 * share:.0f}%" for name, share in most))
     return "\n".join(lines)
