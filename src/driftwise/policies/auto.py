@@ -13,7 +13,7 @@ from driftwise import checks
 from driftwise.bank import SURE, Bank, Expert, Fit
 from driftwise.diagnosis import Diagnosis, diagnose
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, Level, Matern, Sum
+from driftwise.kernels import RBF, Kernel, Level, Matern, Sum
 from driftwise.mixture import Mixture, Optimism
 from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
@@ -25,7 +25,7 @@ from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
 BLOCK = 16  # numbers between two surveys of the whole bank
 GAP = 4  # numbers between two births of restarts, after a survey
 FEW = 24  # observations up to which every one brings a survey
-LENGTHSCALES = (0.12, 0.25, 0.5)  # in up to two dimensions; beyond they grow with √d, as distances do
+ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # lengthscales in up to two dimensions; beyond they grow with √d
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift for each typical gap between observations
 SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the level that the function has as a whole, of the signal's
@@ -171,9 +171,14 @@ class Auto:
 
 
 def default_kernels(space: Space) -> tuple[Kernel, ...]:
-    """Matérn-5/2 over LENGTHSCALES, in the units in which the settings fill a cube, and a level."""
+    """Matérn-5/2 and RBF, with lengthscales in the units in which the settings fill a cube, and a level.
+
+    A smooth function looks, near its top, like a rough one of a longer lengthscale, which would be surer of the rest.
+    """
     sides = math.sqrt(max(space.dim, 2) / 2) * _sides(space)
-    return tuple(Sum(Matern(2.5, tuple((ell * sides).tolist())), Level(LEVEL)) for ell in LENGTHSCALES)
+    rough = (Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH)
+    smooth = (RBF(tuple((ell * sides).tolist())) for ell in SMOOTH)
+    return tuple(Sum(kernel, Level(LEVEL)) for kernel in (*rough, *smooth))
 
 
 def _sides(space: Space) -> Array:
