@@ -176,9 +176,9 @@ def default_kernels(space: Space) -> tuple[Kernel, ...]:
     A smooth function looks, near its top, like a rough one of a longer lengthscale, which would be surer of the rest.
     """
     sides = math.sqrt(max(space.dim, 2) / 2) * _sides(space)
-    rough = (Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH)
-    smooth = (RBF(tuple((ell * sides).tolist())) for ell in SMOOTH)
-    return tuple(Sum(kernel, Level(LEVEL)) for kernel in (*rough, *smooth))
+    made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH]
+    made += [RBF(tuple((ell * sides).tolist())) for ell in SMOOTH]
+    return tuple(Sum(kernel, Level(LEVEL)) for kernel in made)
 
 
 def _sides(space: Space) -> Array:
