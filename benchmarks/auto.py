@@ -16,6 +16,7 @@ from benchmarks.measure import Result, Stopwatch, duration
 from benchmarks.peers.elsewhere import ONE_THREAD, PYTHON, ROOT
 from driftwise.diagnosis import ABOUT, RECENT, alarmed
 from driftwise.environments.world import SeededEnvironment
+from driftwise.lab.trials import changes_of
 from driftwise.lab.zoo import zoo
 from driftwise.records import Ask, Observation
 
@@ -23,14 +24,7 @@ WARM_UP = 256  # observations: by then as many are kept as ever will be
 TOLD = 100  # of which a peer is told so many: a window of 50, and wdbo-algo's telling takes half a second
 RACES = (("botorch-window", 2, 80, 10.0), ("botorch-window", 6, 80, 10.0), ("wdbo-algo", 2, 16, 50.0))
 HORIZON, SEEDS = 200, range(300, 306)
-CHANGES = {  # of each world of drift-zoo, in HORIZON steps
-    "abrupt-rarely": (101,),
-    "abrupt-often": (34, 67, 101, 134, 168),
-    "still": (),
-    "slow-0.01": (),
-    "rotating": (),
-    "noise": (),
-}
+KINDS = ("abrupt-rarely", "abrupt-often", "still", "slow-0.01", "rotating", "noise")
 
 
 def run() -> Iterator[Result]:
@@ -39,8 +33,7 @@ def run() -> Iterator[Result]:
             yield from race(peer, dim, steps, target)
         else:
             yield Result(f"auto beside {peer}", "not measured", "the peers are not installed: make .venv-peers/ready")
-    for kind, changes in CHANGES.items():
-        yield alarms(kind, changes)
+    yield from map(alarms, KINDS)
 
 
 # --- speed ----------------------------------------------------------------------------------------------------------
@@ -87,27 +80,20 @@ class Told:
     steps: tuple[tuple[int, int], ...]
 
     def delay(self, change: int) -> int | None:
-        """Steps from the change to its alarm.
-
-        >>> Told(((105, 101), (106, 101))).delay(101)
-        4
-        """
+        """Steps from the change to its alarm."""
         told = (t - change for t, date in self.steps if 0 <= t - change < RECENT and abs(date - change) <= ABOUT)
         return next(told, None)
 
     def others(self, changes: tuple[int, ...]) -> int:
-        """How many dates that were no changes were told of; dates near each other are one.
-
-        >>> Told(((50, 40), (51, 42), (90, 80))).others((80,))
-        1
-        """
+        """How many dates that were no changes were told of; dates near each other are one."""
         dates = sorted({date for _, date in self.steps if all(abs(date - change) > ABOUT for change in changes)})
         return len(dates[:1]) + sum(b - a > ABOUT for a, b in pairwise(dates))
 
 
-def alarms(kind: str, changes: tuple[int, ...]) -> Result:
+def alarms(kind: str) -> Result:
     """Under auto's own choices, on boxes in two dimensions."""
     worlds = [zoo(kind=kind, dim=2, box=True, seed=seed, horizon=HORIZON) for seed in SEEDS]
+    changes = tuple(step + 1 for step in changes_of(worlds[0], HORIZON))  # the first number of the new world
     runs = [told_in(world) for world in worlds]
     delays = [run.delay(change) for run in runs for change in changes]
     heard = sorted(delay for delay in delays if delay is not None)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.auto import Told
 from benchmarks.peers import cases, table
 from benchmarks.peers.__main__ import arguments, plan, run
 from benchmarks.peers.adapter import Adapted
@@ -384,3 +385,14 @@ def test_a_peer_that_lives_through_our_log_is_asked_only_where_it_is_timed():
     assert step(Quiet(), line | {"timed": False}) >= 0
     assert step(Quiet(), line | {"timed": True}) >= 0
     assert happened == [("tell", 3, (0.5,), 1.0), ("ask", 3, 3.0), ("tell", 3, (0.5,), 1.0)]
+
+
+def test_alarms_are_counted_by_the_change_they_tell_of():
+    told = Told(((105, 101), (106, 101), (140, 101), (150, 140), (151, 142), (190, 180)))
+    assert told.delay(101) == 4
+    assert told.delay(98) == 7  # dated 3 late
+    assert told.delay(180) == 10
+    assert told.delay(50) is None
+    assert told.others((101, 180)) == 1  # 140 and 142 are one date
+    assert told.others(()) == 3
+    assert Told(()).others(()) == 0

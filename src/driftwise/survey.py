@@ -88,8 +88,7 @@ class Survey:
         """What says more of the window than the bank's best does: a shape, a cycle, or a tide, for every family."""
         if len(self.seen) < LEAST:
             return ()
-        best = max(fits, key=lambda f: f.evidence)
-        best = self._stretched(best)
+        best = self._stretched(max(fits, key=lambda f: f.evidence))
         new = [best.expert.shape] if best.expert.stretch else []
         cycle = self._best({replace(best.expert, time=cycle): cycle for cycle in self._cycles}, best.evidence + AHEAD)
         beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in (STILL, DRIFTING)}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "a step")
 FEW = 6  # seeds: with 5, Wilcoxon's p is 1/16 at least
-CONTESTS = ("case", "regret", "best of the others", "has", "ratio")
+CONTESTS = ("case", "seeds", "regret", "best of the others", "ratio")
 STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
 
 
@@ -94,24 +94,26 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
         for o in overall(group):
             rows = [] if brief else [_contest_row(c) for c in group if c.policy == o.policy]
             rows += [
-                ("on average", "", "", "", _between(o.mean)),
-                ("at worst", "", o.worst_case, "", _between(o.worst)),
+                ("on average", "", "", "", _between(o.mean, o.seeds)),
+                ("at worst", "", "", o.worst_case, _between(o.worst, o.seeds)),
             ]
             console.print(show.table(f"{name}: {o.policy} beside the best of the others", CONTESTS, rows))
 
 
 def _contest(c: Contest) -> dict[str, Any]:
     suite, case, horizon = c.place
-    regrets = {"policy": c.policy, "regret": c.regret, "best": c.rival, "best_regret": c.rival_regret}
+    regrets = {"seeds": c.seeds, "policy": c.policy, "regret": c.regret, "best": c.rival, "best_regret": c.rival_regret}
     return _finite({"suite": suite, "case": case, "horizon": horizon, **regrets, "ratio": asdict(c.ratio.interval)})
 
 
 def _contest_row(c: Contest) -> tuple[str, ...]:
-    return c.place[1], f"{c.regret:.4g}", c.rival, f"{c.rival_regret:.4g}", _between(c.ratio.interval)
+    ratio = _between(c.ratio.interval, c.seeds)
+    return c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, ratio
 
 
-def _between(ratio: Interval) -> str:
-    return f"{ratio.mean:.2f} ({ratio.low:.2f}-{ratio.high:.2f})"
+def _between(ratio: Interval, seeds: int) -> str:
+    """One seed has no interval."""
+    return f"{ratio.mean:.2f}" + (f" ({ratio.low:.2f}-{ratio.high:.2f})" if seeds > 1 else "")
 
 
 def _case(t: CaseTable) -> Any:

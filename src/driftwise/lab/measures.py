@@ -196,9 +196,9 @@ def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed
     if one.ndim != 1 or many.ndim != 2 or not many.size or len(one) != len(many):
         raise InvalidInput(f"ours and others must have the same seeds, and one at least, got {one.shape}, {many.shape}")
     means = resampled_means(np.column_stack([many, one]), resamples=resamples, seed=seed)
-    best = int(np.argmin(many.mean(axis=0)))
-    whole = ratio_to_best([[many[:, best].mean(), one.mean()]], fixed=[0])[0, -1]
-    return Hindsight(best, float(whole), ratio_to_best(means, fixed=range(many.shape[1]))[:, -1])
+    whole, fixed = np.append(many.mean(axis=0), one.mean()), range(many.shape[1])
+    best = int(np.argmin(whole[:-1]))
+    return Hindsight(best, float(ratio_to_best(whole, fixed=fixed)[0, -1]), ratio_to_best(means, fixed=fixed)[:, -1])
 
 
 def spread(value: float, resampled: Array, *, level: float = 0.95) -> Interval:

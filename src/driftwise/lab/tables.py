@@ -130,6 +130,7 @@ class Contest:
     """One policy on one case, beside the best of those that it is compared with."""
 
     place: Place
+    seeds: int
     policy: str
     regret: float
     rival: str
@@ -143,6 +144,7 @@ class Overall:
 
     policy: str
     cases: int
+    seeds: int  # of the case that has the fewest
     mean: Interval
     worst: Interval
     worst_case: str
@@ -158,8 +160,8 @@ def contests(results: Results, policies: Collection[str]) -> Iterator[Contest]:
         regret = results.regret[rows]
         for j in (j for j, policy in enumerate(run) if policy in policies):
             found = measures.hindsight(regret[:, j], regret[:, others], seed=number)
-            best = others[found.best]
-            yield Contest(place, run[j], float(regret[:, j].mean()), run[best], float(regret[:, best].mean()), found)
+            best, means = others[found.best], regret.mean(axis=0).tolist()
+            yield Contest(place, len(rows), run[j], means[j], run[best], means[best], found)
 
 
 def overall(found: list[Contest]) -> list[Overall]:
@@ -170,5 +172,6 @@ def overall(found: list[Contest]) -> list[Overall]:
         ratios, drawn = np.array([c.ratio.ratio for c in own]), np.array([c.ratio.resampled for c in own])
         mean = measures.spread(float(ratios.mean()), drawn.mean(axis=0))
         worst = measures.spread(float(ratios.max()), drawn.max(axis=0))
-        made.append(Overall(policy, len(own), mean, worst, own[int(np.argmax(ratios))].place[1]))
+        fewest = min(contest.seeds for contest in own)
+        made.append(Overall(policy, len(own), fewest, mean, worst, own[int(np.argmax(ratios))].place[1]))
     return sorted(made, key=lambda o: float(o.mean.mean))
