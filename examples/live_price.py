@@ -16,7 +16,7 @@ def demand(price: float, day: int) -> float:
 
 with tempfile.TemporaryDirectory() as folder:
     file = Path(folder) / "prices.db"
-    study = dw.Study("prices", space={"price": dw.Float(5, 20)}, policy="sw-gp-ucb", path=file, seed=0, window=30)
+    study = dw.Study("prices", space={"price": dw.Float(5, 20)}, path=file)
     for day in range(1, 61):
         suggestion = study.ask(key=f"day-{day}")  # asked again with this key: the same price
         study.tell(suggestion, demand(suggestion.params["price"], day))
