@@ -20,6 +20,7 @@ from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion
 from driftwise.spaces import Space, as_space
 from driftwise.store import Asked, Chosen, Counts, Log, Store, Told, View, open_store
+from driftwise.threads import one_thread
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
@@ -151,6 +152,7 @@ class Study:
         time = None if at is None else _finite("at", at)
         return self._suggestion(self._log.ask(key, lambda view: self._choose(view, time)))
 
+    @one_thread()
     def _choose(self, view: View, at: float | None) -> Chosen:
         """Inside the transaction, so that of two who ask at once the second sees the first one's point as pending."""
         ask = self._next(view, at)
@@ -195,6 +197,7 @@ class Study:
 
     # --- what it knows ------------------------------------------------------------------------------------------
 
+    @one_thread()
     def recommend(self, at: float | None = None) -> Recommendation:
         """The best setting now: where the posterior mean is largest, in your own units."""
         belief, ask = self._belief(None if at is None else _finite("at", at))
@@ -210,6 +213,7 @@ class Study:
         """What the policy thinks now, of rewards to be maximised; `belief.units` are their location and scale."""
         return self._belief(None if at is None else _finite("at", at))[0]
 
+    @one_thread()
     def drift(self, at: float | None = None) -> Diagnosis:
         """How fast the world moves, when it last changed abruptly, and which parameters matter: of `auto`."""
         explain = self._explainer()
@@ -218,6 +222,7 @@ class Study:
             self._check_told(view)
             return explain(self._fold.state(view), self._next(view, time))
 
+    @one_thread()
     def drift_history(self, points: int = 40) -> list[Moment]:
         """What `drift` would have said after one observation and another, oldest first; the last is the newest one.
 
@@ -245,6 +250,7 @@ class Study:
         if not view.counts.told:
             raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
 
+    @one_thread()
     def _belief(self, at: float | None) -> tuple[Belief, Ask]:
         with self._log.view() as view:
             self._check_told(view)

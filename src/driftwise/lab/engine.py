@@ -9,12 +9,12 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 from driftwise import checks
 from driftwise.errors import InvalidInput, missing_extra
 from driftwise.lab.trials import Result, Timing, Trial, perform
+from driftwise.threads import one_thread
 
 BATCH = 0.25  # seconds of work that are sent at once; a longer trial goes alone
 MOST = 64  # trials in a batch
@@ -92,7 +92,7 @@ class Work:
 
 def do(batch: tuple[Trial, ...]) -> Reply:
     """Performs trials with one BLAS thread; whatever they raise is an answer too."""
-    with _controller().limit(limits=1):
+    with one_thread():
         answers = tuple(_answer(trial) for trial in batch)
     return Reply(answers, cpu_since_last())
 
@@ -116,15 +116,6 @@ def _answer(trial: Trial) -> Answer:
         where = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
         said = " ".join(str(error).split())
         return Failure(trial.key, f"{type(error).__name__}: {said:.400} ({where})")
-
-
-@cache
-def _controller() -> Any:
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        raise missing_extra("lab", "threadpoolctl") from None
-    return ThreadpoolController()
 
 
 _told = 0.0
