@@ -108,6 +108,18 @@ def test_no_lengthscales_of_their_own_where_they_are_all_the_same(seed):
     assert all(e.stretch == () for e in experts)
 
 
+@pytest.mark.parametrize(("noise", "noises"), [(1e-6, (0.003, 0.03)), (0.3, (0.003, 0.03)), (3e-5, (0.03, 0.3))])
+def test_a_noise_beyond_the_banks_is_found(noise, noises):
+    found = heaviest(drawn(Expert(1, TIMES[0], noise)), Bank(BANK.kernels, TIMES, noises))
+    assert noise / 10 < found.noise < noise * 10
+
+
+@pytest.mark.parametrize("noise", BANK.noises)
+def test_no_noise_beyond_the_banks_where_it_is_one_of_these(noise):
+    experts, _ = Survey(BANK, drawn(Expert(1, TIMES[0], noise))).weighted
+    assert {e.noise for e in experts} <= set(BANK.noises)
+
+
 def test_what_is_not_wanted_is_not_looked_for():
     bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, tides=False, ard=False)
     for truth in (

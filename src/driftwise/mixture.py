@@ -17,15 +17,32 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtr
 
 from driftwise.bank import Bank, Fit, Shape, fit
 from driftwise.records import Array, Observation, Point
 from driftwise.seen import Seen
 
 BLOCK = 60_000  # entries of k(X) computed at a time
-GROWTH, MANY = 0.15, 60.0  # of boldness
+AHEAD = 400  # steps for which a world that never changed abruptly is expected not to
+SHORTEST = 100  # steps for which anything that is found is good
 SCANNING = 0.5  # of the weight, at least, has a say in a scan of a box
 CLIMBING = 0.95  # and so much where climbs go on from there
+
+
+_Z = np.linspace(0.0, 5.0, 1001)
+_STEPS = _Z / (np.exp(-0.5 * _Z**2) / math.sqrt(2 * math.pi) - _Z * ndtr(-_Z))
+
+
+def worth_a_look(steps: float) -> float:
+    """z with H E[(f − z)⁺] = z, f standard normal, H the `steps` for which what is found is good.
+
+    Where z is known to be had, a look elsewhere costs z on average and brings (f − z)⁺ in each step from then on.
+
+    >>> [round(worth_a_look(H), 2) for H in (20.0, 200.0, 2000.0)]
+    [1.18, 1.95, 2.63]
+    """
+    return float(np.interp(steps, _STEPS, _Z))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +53,7 @@ class Voice:
     weight: float
     fade: Array  # ρ_e: (n − first,), and as many ones as there are pending points
     lift: Array  # v k_h(now, t_s): the same
+    stood: int  # how many numbers ago its memory begins
     imagined: Fit  # with the pending points among its observations
 
     @property
@@ -63,11 +81,14 @@ class Voice:
 
     @cached_property
     def boldness(self) -> float:
-        """How much more its σ_e counts: 1 + GROWTH · ln(n_e/MANY) where the n_e = Σρ² observations it uses are many.
+        """The width at which looking where nothing is known just pays.
 
-        One who is sure that the world stands still would otherwise stay at a local optimum for ever.
+        What is found there is good for Σρ(τ) steps: over AHEAD of them, or as many as the world stood so far; where it
+        changed abruptly it will change again, so that only the latter count.
         """
-        return 1 + GROWTH * math.log(max(float(self.fade @ self.fade), MANY) / MANY)
+        ahead = max(self.stood, 0 if self.fit.expert.since else AHEAD)
+        good = float(self.fit.expert.time(np.zeros(1), np.arange(1.0, ahead + 1)).sum())
+        return worth_a_look(max(good, SHORTEST))
 
     def moments(self, k: Array, prior: Array, *, tide: bool) -> tuple[Array, Array, Array]:
         """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,); of the reward with the `tide`, else of the rest."""
@@ -210,7 +231,8 @@ class Mixture:
             e, clock = f.expert, self.seen.clock[f.first :]
             fade = np.concatenate([e.time(now, clock)[0], np.ones(p)])
             lift = e.tide.variance * np.concatenate([e.tide.time(now, clock)[0], np.ones(p)]) if e.tide else 0 * fade
-            made.append(Voice(f, float(self.shares[i]), fade, lift, self._imagined(f, now[0]) if p else f))
+            stood = int(self.seen.numbers[-1] - self.seen.numbers[f.first]) if len(f.targets) else 0
+            made.append(Voice(f, float(self.shares[i]), fade, lift, stood, self._imagined(f, now[0]) if p else f))
         return tuple(made)
 
     def heaviest(self, least: float) -> tuple[Voice, ...]:

@@ -4,6 +4,7 @@ Some of what may have happened has too many variants to be in the bank beforehan
 period. So it is looked for in the window when it is surveyed:
 
 - lengthscales of their own for each coordinate: some matter more than others, some not at all;
+- a noise below or above all of the bank's;
 - restarts, which believe nothing from before a date, at dates all over the window and then around the best;
 - a noise that is another from a date on, the function being the same;
 - cycles: what was so a period ago is so again. All periods are tried with the best kernel and noise;
@@ -40,7 +41,8 @@ STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)
 SLOW: Times = (STILL, Forgetting(0.003), DRIFTING, MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
 TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # of one lengthscale at a time, and of each in all
-CLEARLY, PASSES = 3.0, 8  # nats that each must bring; how many there are at most
+QUIETER, LOUDER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # steps of the noise beyond those of the bank, and where they end
+CLEARLY, PASSES = 3.0, 8  # nats that each of these must bring; how many there are at most
 LEAST = 12  # observations before anything is scanned for
 
 What = TypeVar("What", Cyclic, Tide)
@@ -88,23 +90,26 @@ class Survey:
         """What says more of the window than the bank's best does: a shape, a cycle, or a tide, for every family."""
         if len(self.seen) < LEAST:
             return ()
-        best = self._stretched(max(fits, key=lambda f: f.evidence))
+        best = self._refined(max(fits, key=lambda f: f.evidence))
         new = [best.expert.shape] if best.expert.stretch else []
+        noises = [best.expert.noise] if best.expert.noise not in self.bank.noises else []
         cycle = self._best({replace(best.expert, time=cycle): cycle for cycle in self._cycles}, best.evidence + AHEAD)
         beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in (STILL, DRIFTING)}
         tide = self._best(beside, best.evidence)
         found, shapes = self.bank.families_of(self.bank.times, new), self.bank.shapes + new
+        found += self.bank.families_of(self.bank.times, shapes, noises=noises)
         if cycle:
             found += self.bank.families_of([Cyclic(cycle.period, r, e) for r in ROUGHNESS for e in WANING], shapes)
         if tide:
             found += self.bank.families_of(SLOW, shapes, tide)
         return found
 
-    def _stretched(self, best: Fit) -> Fit:
-        """`best` with lengthscales of their own: one at a time is halved or doubled, while that says clearly more."""
-        dim = self.seen.X.shape[1]
-        for _ in range(PASSES if self.bank.ard and dim > 1 else 0):
-            better = max(self.bank.fits(_stretches(best.expert, dim), self.seen), key=lambda f: f.evidence)
+    def _refined(self, best: Fit) -> Fit:
+        """`best` with lengthscales of their own, or another noise, one step at a time while it says clearly more."""
+        for _ in range(PASSES):
+            near = _stretches(best.expert, self.seen.X.shape[1]) if self.bank.ard else []
+            near += _noises(best.expert, self.bank)
+            better = max(self.bank.fits(near, self.seen), key=lambda f: f.evidence, default=best)
             if better.evidence < best.evidence + CLEARLY:
                 break
             best = better
@@ -177,8 +182,18 @@ class Survey:
 
 
 def _stretches(expert: Expert, dim: int) -> list[Expert]:
-    """The same with one lengthscale shorter or longer."""
+    """The same with one lengthscale shorter or longer; where there is but one the bank has enough of them."""
+    if dim == 1:
+        return []
     now = expert.stretch or (1.0,) * dim
     longer = [(j, now[j] * factor) for j in range(dim) for factor in STRETCHES]
     within = [(j, length) for j, length in longer if LIMITS[0] <= length <= LIMITS[1]]
     return [replace(expert, stretch=(*now[:j], length, *now[j + 1 :])) for j, length in within]
+
+
+def _noises(expert: Expert, bank: Bank) -> list[Expert]:
+    """The same with a noise further out where it has the bank's least or largest, and every way to move."""
+    lower = [expert.noise * QUIETER] if expert.noise <= min(bank.noises) else []
+    higher = [expert.noise * LOUDER] if expert.noise >= max(bank.noises) else []
+    within = [noise for noise in (*lower, *higher) if BEYOND[0] <= noise <= BEYOND[1]]
+    return [replace(expert, noise=noise, time=time) for noise in within for time in bank.times]

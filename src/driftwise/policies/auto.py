@@ -30,6 +30,7 @@ EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift for each typical gap between o
 SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the level that the function has as a whole, of the signal's
 NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, of the signal's
+WIDTH = 0.8  # of what just pays, where rewards are standardised: their scale is an upper bound already
 CERTAIN = 1e6  # what is known of the variance of a kernel that is given, in observations
 
 
@@ -72,7 +73,7 @@ def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
 
 @dataclass(frozen=True)
 class Auto:
-    """x_t = argmax Σ w_e (μ_e + β σ_e) over experts e: lengthscales × drifts × noises, changes, cycles (docs/auto.md).
+    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: lengthscales × drifts × noises, changes, cycles.
 
     It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
     function of `window` of the last SPAN observations; the whole bank is surveyed when the observation's number passes
@@ -115,7 +116,7 @@ class Auto:
         space: Any,
         *,
         known_kernel: Kernel | None = None,
-        width: float = 1.5,
+        width: float | None = None,
         window: int = 200,
         max_step: float | None = None,
         changes: bool = True,
@@ -130,6 +131,7 @@ class Auto:
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
         kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
         told = known_kernel is not None
+        width = (1.0 if told else WIDTH) if width is None else width
         return cls(
             made, kernels, times, NOISES, told, changes, cycles, tides, ard and not told, width, window, max_step
         )
