@@ -59,10 +59,10 @@ def invert_positive(K: Array, noise: float = 0.0) -> Array:
 
 
 def invert_factored(L: Array) -> Array:
-    """(LLᵀ)⁻¹ for lower triangular L whose upper part is 0, symmetric to the bit."""
+    """(LLᵀ)⁻¹ = L⁻ᵀL⁻¹ for lower triangular L, symmetric to the bit."""
     if not len(L):
         return L
-    P = lapack.dpotri(L, lower=1)[0]
+    P = lapack.dlauum(invert_lower(L), lower=1, overwrite_c=1)[0]  # two thirds of the time of LAPACK's dpotri
     inverse: Array = P + P.T
     inverse.ravel(order="K")[:: len(L) + 1] *= 0.5
     return inverse

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.special import ndtr
@@ -22,6 +22,7 @@ from scipy.special import ndtr
 from driftwise.bank import Bank, Fit, Shape, fit
 from driftwise.records import Array, Observation, Point
 from driftwise.seen import Seen
+from driftwise.time_kernels import TimeKernel
 
 BLOCK = 60_000  # entries of k(X) computed at a time
 AHEAD = 400  # steps for which a world that never changed abruptly is expected not to
@@ -43,6 +44,12 @@ def worth_a_look(steps: float) -> float:
     [1.18, 1.95, 2.63]
     """
     return float(np.interp(steps, _STEPS, _Z))
+
+
+@lru_cache(maxsize=512)
+def _lasting(time: TimeKernel, steps: int) -> float:
+    """Σρ(τ) over so many steps."""
+    return float(time(np.zeros(1), np.arange(1.0, steps + 1)).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +94,7 @@ class Voice:
         changed abruptly it will change again, so that only the latter count.
         """
         ahead = max(self.stood, 0 if self.fit.expert.since else AHEAD)
-        good = float(self.fit.expert.time(np.zeros(1), np.arange(1.0, ahead + 1)).sum())
-        return worth_a_look(max(good, SHORTEST))
+        return worth_a_look(max(_lasting(self.fit.expert.time, ahead), SHORTEST))
 
     def moments(self, k: Array, prior: Array, *, tide: bool) -> tuple[Array, Array, Array]:
         """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,); of the reward with the `tide`, else of the rest."""

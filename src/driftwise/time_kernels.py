@@ -39,6 +39,8 @@ class TimeKernel(Protocol):
         """k_T(t, t): (n,)."""
         ...
 
+    def __hash__(self) -> int: ...
+
 
 class StateSpace(TimeKernel, Protocol):
     """A kernel of time that is a state-space model as well."""
