@@ -7,7 +7,7 @@ from scipy.stats import chi2, multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
 from driftwise.bank import DOUBT, FAR, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
-from driftwise.mixture import AHEAD, SHORTEST, Mixture, worth_a_look
+from driftwise.mixture import SHORTEST, STANDS, Mixture, worth_a_look
 from driftwise.records import Observation
 from driftwise.seen import CAUTION, NEAR, SPAN, Frame, Memory, Seen
 from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime
@@ -155,14 +155,14 @@ def optimistic(shares, each, beta, experts=EXPERTS):
 
 
 def boldness(e, stood):
-    ahead = range(1, max(stood, 0 if e.since else AHEAD) + 1)
+    ahead = range(1, max(stood, 0 if e.since else STANDS) + 1)
     steps = max(sum(e.time(np.zeros(1), np.array([float(t)])).item() for t in ahead), SHORTEST)
     return brentq(lambda z: steps * norm.expect(lambda f: f - z, lb=z) - z, 0.1, 5.0)
 
 
 @pytest.mark.parametrize("steps", [5.0, 60.0, 400.0, 3000.0])
 def test_a_look_at_that_width_just_pays(steps):
-    """Against simulation: a look costs z on average, and then there is the better of the two for so many steps."""
+    """A look costs z on average, and then there is the better of the two for so many steps: a million quantiles."""
     z = worth_a_look(steps)
     f = norm.ppf((np.arange(1_000_000) + 0.5) / 1_000_000)
     assert steps * np.maximum(f - z, 0).mean() == pytest.approx(z, rel=1e-3)
@@ -182,6 +182,17 @@ def test_the_mixture_is_that_of_posteriors():
     np.testing.assert_allclose(mixture.optimism(X, 2.0), optimistic(shares, rest, 2.0), atol=1e-5)
     heaviest = optimistic(shares[-1:], rest[-1:], 2.0, EXPERTS[-1:])
     np.testing.assert_allclose(mixture.optimism(X, 2.0, least=0.28), heaviest, atol=1e-5)
+
+
+@pytest.mark.parametrize(("time", "since"), [(0, 0), (0, 21), (0, 561), (1, 0), (2, 301)])
+def test_the_longer_it_stood_the_bolder(time, since):
+    """Numbers from 20 to 600: longer than it is expected to stand without any proof."""
+    few = window(30)
+    seen = Seen(10 * few.numbers, few.at, few.X, few.y, SQUARE)
+    expert = Expert(0, TIMES[time], 0.1, since=since)
+    [voice] = mixed(seen, [expert], 61.0)[0].voices
+    first = seen.numbers[seen.place(since)]
+    assert voice.boldness == pytest.approx(boldness(expert, 600 - first), abs=1e-4)
 
 
 def test_imagined_points_are_posteriors_told_their_own_mean():

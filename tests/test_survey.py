@@ -89,6 +89,13 @@ def test_a_level_that_moves_on_its_own():
     assert experts[0].time in (Forgetting(0.0), Forgetting(0.003), MaternInTime(2.5, 200.0))  # the rest hardly moves
 
 
+def test_a_level_that_moves_where_there_is_no_noise():
+    tide = Tide(1.0, MaternInTime(2.5, 60.0))
+    found = heaviest(drawn(Expert(1, TIMES[0], 1e-6, tide=tide)))
+    assert found.tide is not None
+    assert found.noise < min(BANK.noises)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_coordinates_have_lengthscales_of_their_own(seed):
     found = heaviest(drawn(Expert(0, TIMES[0], 0.003, stretch=(2.0, 8.0)), seed=seed))

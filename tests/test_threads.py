@@ -1,11 +1,14 @@
-"""One BLAS thread inside, and what was there before outside."""
+"""One BLAS thread inside, and what was there before once nobody is."""
+
+import os
+import threading
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import driftwise as dw
 from driftwise.policies.auto import Auto
-from driftwise.threads import one_thread
+from driftwise.threads import OneThread
 
 
 def threads() -> set[int]:
@@ -19,16 +22,17 @@ def two():
 
 
 def test_one_inside_and_what_was_there_after():
-    with one_thread():
+    one = OneThread()
+    with one:
         assert threads() == {1}
-        with one_thread():
+        with one:
             assert threads() == {1}
         assert threads() == {1}
     assert threads() == {2}
 
 
 def test_it_is_restored_after_an_error():
-    @one_thread()
+    @OneThread()
     def fails():
         assert threads() == {1}
         raise ValueError("no")
@@ -38,9 +42,44 @@ def test_it_is_restored_after_an_error():
     assert threads() == {2}
 
 
-def test_a_study_chooses_with_one(monkeypatch):
-    seen, choose = [], Auto.choose
-    monkeypatch.setattr(Auto, "choose", lambda *args: (seen.append(threads()), choose(*args))[1])
-    dw.Study("one", space={"x": dw.Float(0, 1)}).ask()
-    assert seen == [{1}]
+def test_the_last_of_several_restores_it():
+    """The first comes and goes while the second is inside."""
+    one, inside, leave = OneThread(), threading.Event(), threading.Event()
+
+    def second():
+        with one:
+            inside.set()
+            leave.wait()
+
+    other = threading.Thread(target=second)
+    with one:
+        other.start()
+        inside.wait()
+    assert threads() == {1}
+    leave.set()
+    other.join()
+    assert threads() == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_those_inside_in_its_parent():
+    one = OneThread()
+    with one:
+        child = os.fork()
+        if not child:
+            with one:
+                os._exit(0 if one._inside == 1 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("call", ["ask", "recommend", "drift", "belief", "drift_history"])
+def test_a_study_works_with_one(monkeypatch, call):
+    study = dw.Study("one", space={"x": dw.Float(0, 1)})
+    study.observe({"x": 0.5}, 1.0)
+    seen, belief = [], Auto.belief
+    monkeypatch.setattr(Auto, "belief", lambda *args: (seen.append(threads()), belief(*args))[1])
+    getattr(study, call)()
+    assert seen
+    assert all(each == {1} for each in seen)
     assert threads() == {2}

@@ -238,11 +238,11 @@ class Bank:
         self,
         times: Iterable[TimeKernel],
         shapes: Iterable[Shape],
+        noises: Iterable[float] | None = None,
         tide: Tide | None = None,
-        noises: Sequence[float] | None = None,
     ) -> tuple[Expert, ...]:
         """One expert for each of these ways to move, of every family of these shapes and `noises`, else the bank's."""
-        each = product(shapes, tuple(times), self.noises if noises is None else noises)
+        each = product(shapes, times, self.noises if noises is None else noises)
         return tuple(Expert(k, time, noise, tide=tide, stretch=stretch) for (k, stretch), time, noise in each)
 
     def families(self, experts: Sequence[Expert]) -> NDArray[np.int64]:

@@ -11,13 +11,15 @@ from driftwise.mixture import Mixture
 from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces import Box, Choice, Space
-from driftwise.time_kernels import Cyclic
+from driftwise.time_kernels import Cyclic, TimeKernel
 
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
 ABOUT = 4  # numbers: changes so near each other are one
 SURE = 0.5  # probability from which a change is alarming
 RECENT = 24  # numbers for which it stays so
+UNLIKELY = 0.01  # probability below which there was none
+GAPS = np.concatenate([[0.0], np.geomspace(0.01, 1e6, 800)])  # typical ones, after which half of a function may be new
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,10 @@ class Cycle:
 class Diagnosis:
     """How the world moves, as the experts see it now.
 
-    `rate` is the share of the function's variance that is new after one typical gap between observations: 0 where it
-    stands still, ε in f_{t+1} = √(1−ε) f_t + √ε g. Shares in `matters` and `moves` say what part of the variation of
-    the function, and of its change over the observations in memory, goes with one parameter alone; what interactions
-    make is in none, so they add up to at most 1 or so.
+    `rate` is the share of the function's variance that is new after one typical gap between observations, as if it were
+    the same in each until half of it is: 0 where it stands still, ε in f_{t+1} = √(1−ε) f_t + √ε g. Shares in `matters`
+    and `moves` say what part of the variation of the function, and of its change over the observations in memory, goes
+    with one parameter alone; what interactions make is in none, so they add up to at most 1 or so.
     """
 
     rate: float
@@ -63,12 +65,10 @@ class Diagnosis:
 def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
     """What the experts of `mixture` say about its time."""
     seen, shares = mixture.seen, mixture.shares
-    step = np.array([0.0]), np.array([1.0])
-    new = np.array([1 - float(f.expert.time(*step)[0, 0]) ** 2 for f in mixture.fits])
     X = sample(space)
     now, then = mixture.predict(X)[0], mixture.long_ago().predict(X)[0]
     return Diagnosis(
-        rate=float(shares @ new),
+        rate=float(shares @ [rate(f.expert.time) for f in mixture.fits]),
         gap=seen.gap,
         noise=seen.units[1] * float(np.sqrt(mixture.noise)),
         seen=len(seen),
@@ -82,13 +82,29 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
     )
 
 
+def rate(time: TimeKernel) -> float:
+    """1 − 2^(−1/τ) with ρ(τ)² = ½: what moves smoothly has hardly moved after one gap, and is gone after many.
+
+    >>> from driftwise.time_kernels import Forgetting
+    >>> rate(Forgetting(0.0)), round(rate(Forgetting(0.03)), 6)
+    (0.0, 0.03)
+    """
+    with np.errstate(divide="ignore"):
+        left = -2 * np.log2(np.abs(time(np.zeros(1), GAPS)[0]))  # halvings
+    if not np.any(left >= 1):
+        return 0.0
+    i = max(int(np.argmax(left >= 1)), 1)
+    part = (1 - left[i - 1]) / (left[i] - left[i - 1]) if np.isfinite(left[i]) else 1.0
+    return float(1 - 2 ** (-1 / (GAPS[i - 1] + part * (GAPS[i] - GAPS[i - 1]))))
+
+
 def likeliest_change(mixture: Mixture) -> Change | None:
     """The weight of all restarts that begin at about the same number is the probability of a change there."""
     weight: dict[int, float] = {}
     for f, share in zip(mixture.fits, mixture.shares, strict=True):
         if f.expert.since:
             weight[f.expert.since] = weight.get(f.expert.since, 0.0) + float(share)
-    if not weight:
+    if sum(weight.values()) < UNLIKELY:
         return None
     about = {number: sum(w for other, w in weight.items() if abs(other - number) <= ABOUT) for number in weight}
     number = max(about, key=lambda each: (about[each], weight[each]))

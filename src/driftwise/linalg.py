@@ -59,7 +59,7 @@ def invert_positive(K: Array, noise: float = 0.0) -> Array:
 
 
 def invert_factored(L: Array) -> Array:
-    """(LLᵀ)⁻¹ = L⁻ᵀL⁻¹ for lower triangular L, symmetric to the bit."""
+    """(LLᵀ)⁻¹ = L⁻ᵀL⁻¹ for lower triangular L whose upper part is 0, symmetric to the bit."""
     if not len(L):
         return L
     P = lapack.dlauum(invert_lower(L), lower=1, overwrite_c=1)[0]  # two thirds of the time of LAPACK's dpotri

@@ -25,7 +25,7 @@ from driftwise.seen import Seen
 from driftwise.time_kernels import TimeKernel
 
 BLOCK = 60_000  # entries of k(X) computed at a time
-AHEAD = 400  # steps for which a world that never changed abruptly is expected not to
+STANDS = 400  # steps for which a world that never changed abruptly is expected not to
 SHORTEST = 100  # steps for which anything that is found is good
 SCANNING = 0.5  # of the weight, at least, has a say in a scan of a box
 CLIMBING = 0.95  # and so much where climbs go on from there
@@ -90,10 +90,10 @@ class Voice:
     def boldness(self) -> float:
         """The width at which looking where nothing is known just pays.
 
-        What is found there is good for Σρ(τ) steps: over AHEAD of them, or as many as the world stood so far; where it
+        What is found there is good for Σρ(τ) steps: over STANDS of them, or as many as the world stood so far; where it
         changed abruptly it will change again, so that only the latter count.
         """
-        ahead = max(self.stood, 0 if self.fit.expert.since else AHEAD)
+        ahead = max(self.stood, 0 if self.fit.expert.since else STANDS)
         return worth_a_look(max(_lasting(self.fit.expert.time, ahead), SHORTEST))
 
     def moments(self, k: Array, prior: Array, *, tide: bool) -> tuple[Array, Array, Array]:
@@ -173,7 +173,7 @@ class Mixture:
         return mean, std, dmean, (dhalf + slopes.prior - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
 
     def optimism(self, X: Array, beta: float, *, least: float = 1.0) -> Array:
-        """Σ w_e (μ_e + β σ_e), of the heaviest experts that have the share `least` of the weight: (m,)."""
+        """Σ w_e (μ_e + β b_e σ_e), of the heaviest experts that have the share `least` of the weight: (m,)."""
         total = np.zeros(len(X))
         for rows in self._blocks(X):
             for voice, (m, s, _) in self._heard(X[rows], self.heaviest(least), tide=False):
@@ -295,7 +295,7 @@ class _Slopes:
 
 @dataclass(frozen=True, eq=False)
 class Optimism:
-    """Σ w_e (μ_e + β σ_e), to be maximised; in a hurry the lightest experts are not asked."""
+    """Σ w_e (μ_e + β b_e σ_e), to be maximised; in a hurry the lightest experts are not asked."""
 
     belief: Mixture
     beta: float

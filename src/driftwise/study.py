@@ -146,13 +146,16 @@ class Study:
     # --- ask ----------------------------------------------------------------------------------------------------
 
     def ask(self, key: str | None = None, at: float | None = None) -> Suggestion:
-        """What to try next. Asked again with the same `key` it gives the same suggestion, whoever asks and whenever."""
+        """What to try next. Asked again with the same `key` it gives the same suggestion, whoever asks and whenever.
+
+        `at` is your own time. Not given it is the suggestion's number, or that of the newest observation if it has one.
+        """
         if key is not None:
             checks.name("a key", key)
         time = None if at is None else _finite("at", at)
         return self._suggestion(self._log.ask(key, lambda view: self._choose(view, time)))
 
-    @one_thread()
+    @one_thread
     def _choose(self, view: View, at: float | None) -> Chosen:
         """Inside the transaction, so that of two who ask at once the second sees the first one's point as pending."""
         ask = self._next(view, at)
@@ -162,8 +165,11 @@ class Study:
 
     def _next(self, view: View, at: float | None) -> Ask:
         number = view.counts.last + 1
+        if at is None:  # where times are your own, now is not the number
+            newest = view.tail(1)
+            at = history.due(newest[0]) if newest and newest[0].at != newest[0].number else float(number)
         pending = tuple(asked.x for asked in view.pending(self.description.patience))
-        return Ask(number, float(number) if at is None else at, pending, seed=self.description.seed)
+        return Ask(number, at, pending, seed=self.description.seed)
 
     def _jitter(self, state: Any, ask: Ask) -> float:
         try:
@@ -197,7 +203,7 @@ class Study:
 
     # --- what it knows ------------------------------------------------------------------------------------------
 
-    @one_thread()
+    @one_thread
     def recommend(self, at: float | None = None) -> Recommendation:
         """The best setting now: where the posterior mean is largest, in your own units."""
         belief, ask = self._belief(None if at is None else _finite("at", at))
@@ -213,7 +219,7 @@ class Study:
         """What the policy thinks now, of rewards to be maximised; `belief.units` are their location and scale."""
         return self._belief(None if at is None else _finite("at", at))[0]
 
-    @one_thread()
+    @one_thread
     def drift(self, at: float | None = None) -> Diagnosis:
         """How fast the world moves, when it last changed abruptly, and which parameters matter: of `auto`."""
         explain = self._explainer()
@@ -222,7 +228,7 @@ class Study:
             self._check_told(view)
             return explain(self._fold.state(view), self._next(view, time))
 
-    @one_thread()
+    @one_thread
     def drift_history(self, points: int = 40) -> list[Moment]:
         """What `drift` would have said after one observation and another, oldest first; the last is the newest one.
 
@@ -250,7 +256,7 @@ class Study:
         if not view.counts.told:
             raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
 
-    @one_thread()
+    @one_thread
     def _belief(self, at: float | None) -> tuple[Belief, Ask]:
         with self._log.view() as view:
             self._check_told(view)

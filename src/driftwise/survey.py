@@ -41,7 +41,7 @@ STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)
 SLOW: Times = (STILL, Forgetting(0.003), DRIFTING, MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
 TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # of one lengthscale at a time, and of each in all
-QUIETER, LOUDER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # steps of the noise beyond those of the bank, and where they end
+QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # steps of the noise beyond those of the bank, and where they end
 CLEARLY, PASSES = 3.0, 8  # nats that each of these must bring; how many there are at most
 LEAST = 12  # observations before anything is scanned for
 
@@ -92,16 +92,17 @@ class Survey:
             return ()
         best = self._refined(max(fits, key=lambda f: f.evidence))
         new = [best.expert.shape] if best.expert.stretch else []
-        noises = [best.expert.noise] if best.expert.noise not in self.bank.noises else []
+        beyond = () if best.expert.noise in self.bank.noises else (best.expert.noise,)
         cycle = self._best({replace(best.expert, time=cycle): cycle for cycle in self._cycles}, best.evidence + AHEAD)
         beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in (STILL, DRIFTING)}
         tide = self._best(beside, best.evidence)
-        found, shapes = self.bank.families_of(self.bank.times, new), self.bank.shapes + new
-        found += self.bank.families_of(self.bank.times, shapes, noises=noises)
+        shapes, noises = self.bank.shapes + new, (*self.bank.noises, *beyond)
+        found = self.bank.families_of(self.bank.times, new) + self.bank.families_of(self.bank.times, shapes, beyond)
         if cycle:
-            found += self.bank.families_of([Cyclic(cycle.period, r, e) for r in ROUGHNESS for e in WANING], shapes)
+            cycles = [Cyclic(cycle.period, r, e) for r in ROUGHNESS for e in WANING]
+            found += self.bank.families_of(cycles, shapes, noises)
         if tide:
-            found += self.bank.families_of(SLOW, shapes, tide)
+            found += self.bank.families_of(SLOW, shapes, noises, tide)
         return found
 
     def _refined(self, best: Fit) -> Fit:
@@ -194,6 +195,6 @@ def _stretches(expert: Expert, dim: int) -> list[Expert]:
 def _noises(expert: Expert, bank: Bank) -> list[Expert]:
     """The same with a noise further out where it has the bank's least or largest, and every way to move."""
     lower = [expert.noise * QUIETER] if expert.noise <= min(bank.noises) else []
-    higher = [expert.noise * LOUDER] if expert.noise >= max(bank.noises) else []
+    higher = [expert.noise * NOISIER] if expert.noise >= max(bank.noises) else []
     within = [noise for noise in (*lower, *higher) if BEYOND[0] <= noise <= BEYOND[1]]
     return [replace(expert, noise=noise, time=time) for noise in within for time in bank.times]

@@ -80,13 +80,19 @@ class Promises(RuleBasedStateMachine):
             assert self.study.ask(key=key, at=at) == self.by_key[key]
             return
         number = self.last + 1
-        time = float(number) if at is None else at + 0.0
+        time = self.now(number) if at is None else at + 0.0
         ask = Ask(number, time, tuple(self.asked[n].x for n in self.pending), seed=0)
         expected = self.study.policy.choose(replay(self.study.policy, self.log()), ask)
         s = self.study.ask(key=key, at=at)
         assert (s.number, s.at, s.x) == (number, time, tuple(expected))
         self.asked[s.number] = s
         self.by_key[s.key] = s
+
+    def now(self, number):
+        """The number, or the newest observation's own time if it has one."""
+        newest = max(self.told, default=None)
+        own = newest is not None and self.told[newest][0] != newest
+        return self.told[newest][0] if own else float(number)
 
     def log(self):
         """The told rewards in the order of their numbers, to be maximised."""

@@ -135,6 +135,18 @@ def test_time_is_the_number_unless_given_and_is_data(path):
     assert [(seen.number, seen.at) for seen in study.observations()] == [(1, -3.0), (2, 77.5), (3, 3.0)]
 
 
+def test_with_times_of_your_own_now_is_not_the_number():
+    """A still function, seconds since 1970: what is asked without a time is asked about now."""
+    study, began = Study("a", {"x": Float(0, 1)}), 1.7e9
+    for i in range(30):
+        s = study.ask()
+        study.tell(s, -((s.params["x"] - 0.7) ** 2), at=began + 60 * i)
+    assert study.ask().at == began + 60 * 29
+    assert abs(study.recommend().params["x"] - 0.7) < 0.05
+    assert study.drift() == study.drift(at=began + 60 * 29)
+    assert study.drift().in_use > 10
+
+
 def test_late_rewards_say_whether_they_still_count(path):
     study = Study("a", GRID, policy="sw-gp-ucb", path=path, window=3)
     asked = [study.ask() for _ in range(5)]

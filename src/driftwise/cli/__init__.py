@@ -8,5 +8,5 @@ def main() -> None:
     from driftwise.cli.app import app
     from driftwise.threads import one_thread
 
-    with one_thread():
+    with one_thread:
         app(prog_name="driftwise")
