@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
-from driftwise.bank import DOUBT, FAR, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
+from driftwise.bank import DOUBT, FAR, OUT, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
 from driftwise.mixture import SHORTEST, STANDS, Mixture, worth_a_look
 from driftwise.records import Observation
 from driftwise.seen import CAUTION, NEAR, SPAN, Frame, Memory, Seen
@@ -116,6 +116,38 @@ def test_newborns_have_the_weight_of_their_families():
     orphan = np.array([0, 0, 1, 1])  # those born are of a family that has no weight: they get their part all the same
     found = shared(nothing, start, start, orphan, [Birth(0, np.array([False, False, True, True]), 0.1)])
     assert found[0].tolist() == pytest.approx([0.72, 0.18, 0.05, 0.05])
+
+
+def test_outliers_are_those_more_likely_so_than_not():
+    seen = window(30)
+    y = seen.y + np.where(np.arange(30) == 20, 9.0, 0.0)
+    spoilt = Seen(seen.numbers, seen.at, seen.X, y, seen.frame)
+    [fit] = BANK.fits([Expert(1, TIMES[0], 0.01)], spoilt)
+    for i, (one, y_i) in enumerate(zip(fit.one_ahead, fit.targets, strict=True)):
+        usual, outlying = (1 - DOUBT) * np.exp(one) / np.sqrt(2 * np.pi), DOUBT * norm.pdf(y_i, scale=FAR)
+        assert (i in fit.outliers) == (outlying > usual)
+    assert fit.outliers[0] == 20
+
+
+def test_without_an_observation_it_is_as_if_it_had_not_been_made():
+    seen, X = window(30), np.random.default_rng(1).random((7, 2))
+    expert = Expert(1, TIMES[1], 0.01)
+    number = int(seen.numbers[12])
+    denied = expert.without(number)
+    assert denied.denies
+    assert denied.changed == number + 1
+    assert denied.without(number + 4).noises(np.array([number + 3, number + 4, number + 5])).tolist() == [
+        0.01,
+        OUT,
+        0.01,
+    ]
+    rest = seen.only(np.flatnonzero(seen.numbers != number))
+    K, k = covariance(expert, rest.X, rest.clock, rest.X, rest.clock), np.zeros(1)
+    mean = covariance(expert, X, np.repeat(k, 7), rest.X, rest.clock) @ np.linalg.solve(
+        K + 0.01 * np.eye(29), seen.targets[seen.numbers != number]
+    )
+    got = Mixture(BANK, seen, tuple(BANK.fits([denied], seen)), np.ones(1), float(seen.at[-1])).predict(X)[0]
+    np.testing.assert_allclose(got, mean, atol=1e-3)
 
 
 def test_no_expert_ever_loses_its_weight_for_good():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Matern
-from driftwise.bank import Bank, Expert, Tide
+from driftwise.bank import OUT, Bank, Expert, Tide
 from driftwise.seen import Frame, Memory, Seen
 from driftwise.survey import PERIODS, Survey
 from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime
@@ -113,6 +113,18 @@ def test_a_coordinate_that_does_nothing_is_found_out():
 def test_no_lengthscales_of_their_own_where_they_are_all_the_same(seed):
     experts, _ = Survey(BANK, drawn(Expert(1, TIMES[0], 0.003), seed=seed)).weighted
     assert all(e.stretch == () for e in experts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_outliers_are_left_out_and_no_new_function(seed):
+    memory = drawn(Expert(1, TIMES[0], 0.003), seed=seed)
+    y = memory.all.y.copy()
+    y[[60, 100]] += 6.0, -4.0
+    found = heaviest(
+        Memory(Seen(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame), memory.newer, N)
+    )
+    assert found.since == 0
+    assert {61, 101} <= set((1 + np.flatnonzero(found.noises(np.arange(1, N + 1)) == OUT)).tolist())
 
 
 @pytest.mark.parametrize(("noise", "noises"), [(1e-6, (0.003, 0.03)), (0.3, (0.003, 0.03)), (3e-5, (0.03, 0.3))])

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import product
 
@@ -38,7 +38,9 @@ SHARE = 0.01  # of the weight goes back to the prior within its family at each o
 RARE = 0.0005  # and so much to all families
 HAZARD = 0.001  # how likely an abrupt change of the function is, an observation
 LOUDER = 0.0005  # and one of the noise alone
+DENIAL = 0.05  # what part of the weight goes to who leaves out an observation that was taken for an outlier
 DOUBT = 0.01  # how likely an observation is to be an outlier, which says nothing about an expert
+OUT = 1e4  # the noise of an observation that is left out
 FAR = 5.0  # the standard deviation of outliers, in units of standardised rewards
 SURE = 5.0  # twice as many observations are worth what is believed of the signal's variance beforehand
 TINY = 1e-12  # weight that any family has where experts are born
@@ -85,6 +87,15 @@ class Expert:
     def changed(self) -> int:
         """The number of its last change, 0 if there was none."""
         return max(self.since, self.earlier[-1][0] if self.earlier else 0)
+
+    @property
+    def denies(self) -> bool:
+        """Whether its last change is an observation that it leaves out."""
+        return bool(self.earlier) and self.earlier[-1][1] == OUT
+
+    def without(self, number: int) -> Expert:
+        """The same, for which observation `number`, after all its changes, says nothing."""
+        return replace(self, earlier=(*self.earlier, (number, self.noise), (number + 1, OUT)))
 
     @property
     def first_noise(self) -> float:
@@ -134,8 +145,18 @@ class Fit:
     @cached_property
     def forecasts(self) -> Array:
         """The same where an observation may be an outlier, N(0, FAR²), with probability DOUBT: (n − first,)."""
+        return np.logaddexp(*self._either)
+
+    @property
+    def outliers(self) -> NDArray[np.intp]:
+        """The places among its observations of those that are more likely outliers than not."""
+        expected, outlying = self._either
+        return np.flatnonzero(outlying > expected)
+
+    @property
+    def _either(self) -> tuple[Array, Array]:
         outlying = -0.5 * (self.targets / FAR) ** 2 - math.log(FAR)
-        return np.logaddexp(math.log1p(-DOUBT) + self.one_ahead, math.log(DOUBT) + outlying)
+        return math.log1p(-DOUBT) + self.one_ahead, math.log(DOUBT) + outlying
 
     @property
     def evidence(self) -> float:
@@ -306,9 +327,11 @@ def _in_time(kernels: Iterable[TimeKernel], clock: Array) -> Iterator[tuple[Time
 
 def _births(experts: Sequence[Expert], late: NDArray[np.bool_], seen: Seen, new: int) -> Iterator[Birth]:
     """An abrupt change is as likely anywhere: at each date it has the hazard of all places since the date before."""
-    louder = np.array([bool(e.earlier) for e in experts])
+    louder, denies = np.array([(bool(e.earlier), e.denies) for e in experts]).T
     places = np.array([seen.place(e.changed) for e in experts]) - new
-    for who, hazard in ((late & ~louder, HAZARD), (late & louder, LOUDER)):
+    for date in np.unique(places[late & denies]):
+        yield Birth(int(date), late & denies & (places == date), DENIAL)
+    for who, hazard in ((late & ~louder, HAZARD), (late & louder & ~denies, LOUDER)):
         dates = np.unique(places[who])
         for date in dates:
             yield Birth(int(date), who & (places == date), min(hazard * (len(seen) - new) / len(dates), 0.5))

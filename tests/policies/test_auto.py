@@ -43,6 +43,17 @@ def test_it_finds_the_top_and_stays():
     assert np.abs(asked[-15:] - 0.3).max() <= 0.1 + 1e-9
 
 
+@pytest.mark.parametrize("size", [1.0, 10.0, -1e6])
+def test_one_outlier_is_no_alarm(size):
+    study = Study("o", space={"x": Float(0, 1)})
+    noise = np.random.default_rng(0).standard_normal(60)
+    for t in range(60):
+        s = study.ask()
+        study.tell(s, 2 - 4 * (s.params["x"] - 0.6) ** 2 + 0.05 * noise[t] + (size if t == 30 else 0.0))
+        assert not study.alarm
+    assert study.drift().in_use > 50
+
+
 def test_outliers_do_not_blind_it():
     """One reward in fifty is a hundred standard deviations off."""
 

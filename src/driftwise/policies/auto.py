@@ -19,7 +19,7 @@ from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
 from driftwise.seen import SPAN, Frame, Memory, Seen
 from driftwise.spaces import Space, as_space
-from driftwise.survey import Survey
+from driftwise.survey import Survey, deny
 from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
 
 BLOCK = 16  # numbers between two surveys of the whole bank
@@ -57,12 +57,15 @@ class Known:
         if not len(seen):
             return tuple(bank.fits(live, seen)), w
         surveyed, number = int(self.survey.seen.numbers[-1]), int(seen.numbers[-1])
-        born = _young(live[0], surveyed, number) if bank.changes else ()
-        fits = tuple(bank.fits(live + born, seen))
+        fits = bank.fits(live, seen)
+        born: tuple[Expert, ...] = ()
+        if bank.changes:
+            born = (*_young(live[0], surveyed, number), *deny(bank, fits[0], seen, surveyed + 1))
+            fits += bank.fits(born, seen)
         if number == surveyed:
-            return fits, w
+            return tuple(fits), w
         start = np.concatenate([w, np.zeros(len(born))])
-        return fits, bank.weights(fits, start, seen, seen.place(surveyed + 1))[-1]
+        return tuple(fits), bank.weights(fits, start, seen, seen.place(surveyed + 1))[-1]
 
 
 def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
