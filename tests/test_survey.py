@@ -97,6 +97,15 @@ def test_a_level_that_moves_where_there_is_no_noise():
 
 
 @pytest.mark.parametrize("seed", range(3))
+def test_a_level_that_moves_where_all_else_slides(seed):
+    found = heaviest(
+        drawn(Expert(1, MaternInTime(2.5, 60.0), 0.003, tide=Tide(3.0, MaternInTime(2.5, 15.0))), seed=seed)
+    )
+    assert found.tide is not None
+    assert isinstance(found.time, MaternInTime)
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_coordinates_have_lengthscales_of_their_own(seed):
     found = heaviest(drawn(Expert(0, TIMES[0], 0.003, stretch=(2.0, 8.0)), seed=seed))
     lengths = np.array(found.stretch) * (0.1, 0.6)[found.kernel]  # RBF(0.1) and Matern(0.6)

@@ -37,8 +37,7 @@ TURNS = 2.5  # that a cycle must have made
 ROUGHNESS, WANING = (0.7, 1.5), (0.0003, 0.003)  # of cycles
 Times = tuple[TimeKernel, ...]
 FAST: Times = (*map(Forgetting, (0.03, 0.1, 0.5)), MaternInTime(2.5, 15.0), MaternInTime(2.5, 60.0))  # how a tide moves
-STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)
-SLOW: Times = (STILL, Forgetting(0.003), DRIFTING, MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
+SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
 TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # of one lengthscale at a time, and of each in all
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # steps of the noise beyond those of the bank, and where they end
@@ -95,7 +94,7 @@ class Survey:
         new = [best.expert.shape] if best.expert.stretch else []
         beyond = () if best.expert.noise in self.bank.noises else (best.expert.noise,)
         cycle = self._best({replace(best.expert, time=cycle): cycle for cycle in self._cycles}, best.evidence + AHEAD)
-        beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in (STILL, DRIFTING)}
+        beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in SLOW}
         tide = self._best(beside, best.evidence)
         shapes, noises = self.bank.shapes + new, (*self.bank.noises, *beyond)
         found = self.bank.families_of(self.bank.times, new) + self.bank.families_of(self.bank.times, shapes, beyond)
