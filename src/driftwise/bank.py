@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from driftwise.kernels import Kernel, Stretched
-from driftwise.linalg import cholesky, invert_factored, solve_lower
+from driftwise.linalg import cholesky, invert_lower, solve_lower
 from driftwise.records import Array
 from driftwise.seen import Seen
 from driftwise.time_kernels import TimeKernel
@@ -111,7 +111,7 @@ class Expert:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """An expert on a window: its forecasts, and the precision A⁻¹ from which it predicts, of the last n − first."""
+    """An expert on a window: its forecasts, and W = L⁻¹ from which it predicts, of the last n − first."""
 
     expert: Expert
     first: int  # the place in the window where its memory begins
@@ -163,14 +163,15 @@ class Fit:
         return float(self.forecasts.sum())
 
     @cached_property
-    def precision(self) -> Array:
-        """A⁻¹."""
-        return invert_factored(self.L)
+    def W(self) -> Array:
+        """L⁻¹."""
+        return invert_lower(self.L)
 
     @cached_property
     def alpha(self) -> Array:
-        """A⁻¹y."""
-        return self.precision @ self.targets
+        """A⁻¹y = Wᵀz."""
+        z, _, _ = self._variance
+        return z @ self.W
 
 
 @lru_cache(maxsize=512)

@@ -74,6 +74,8 @@ def invert_lower(L: Array) -> Array:
     From a few dozen rows on this takes half the time of LAPACK's dtrtri.
     """
     n, h = len(L), len(L) // 2
+    if not n:
+        return L
     if n <= 64:
         inverse: Array = lapack.dtrtri(L, lower=1)[0]
         return inverse
@@ -83,9 +85,11 @@ def invert_lower(L: Array) -> Array:
     return W
 
 
-def times_lower(X: Array, W: Array) -> Array:
-    """X Wᵀ for lower triangular W: half the work of a full product."""
-    product: Array = blas.dtrmm(1.0, W, X.T, lower=1)
+def times_lower(X: Array, W: Array, *, transposed: bool = False) -> Array:
+    """X Wᵀ for lower triangular W, or `transposed` X W: half the work of a full product."""
+    if not len(W):
+        return X
+    product: Array = blas.dtrmm(1.0, W, X.T, lower=1, trans_a=transposed)
     return product.T
 
 

@@ -2,7 +2,7 @@
 
 With weights w_e, forgetting ρ_e = k_T(now, t_s) and k_e = ρ_e∘k(x):
 
-    μ_e = k_eᵀA_e⁻¹y,   σ_e² = s_e² (k(x,x) − k_eᵀA_e⁻¹k_e),   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
+    μ_e = k_eᵀA_e⁻¹y,   σ_e² = s_e² (k(x,x) − |W_e k_e|²),   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
 
 What is maximised is the weighted average of the experts' optimism, Σ w_e (μ_e + β b_e σ_e), b_e their boldness. Where
 an expert has a tide, v k_h(now, t_s) is added to k_e and v to k(x,x) for the reward; optimism is about the rest, since
@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from driftwise.bank import Bank, Fit, Shape, fit
+from driftwise.linalg import times_lower
 from driftwise.records import Array, Observation, Point
 from driftwise.seen import Seen
 from driftwise.time_kernels import TimeKernel
@@ -76,11 +77,6 @@ class Voice:
         """s_e."""
         return self.fit.scale
 
-    @property
-    def precision(self) -> Array:
-        """A⁻¹, computed when it is first asked for: few are asked in a hurry."""
-        return self.imagined.precision
-
     @cached_property
     def alpha(self) -> Array:
         """A⁻¹y, nothing for pending points."""
@@ -97,14 +93,18 @@ class Voice:
         return worth_a_look(max(_lasting(self.fit.expert.time, ahead), SHORTEST))
 
     def moments(self, k: Array, prior: Array, *, tide: bool) -> tuple[Array, Array, Array]:
-        """μ, σ and k_eᵀA⁻¹ from k(x), (m, n), and k(x, x), (m,); of the reward with the `tide`, else of the rest."""
+        """μ, σ and v = k_eᵀWᵀ from k(x), (m, n), and k(x, x), (m,); of the reward with the `tide`, else of the rest."""
         ke = k[:, self.first :] * self.fade
         if tide and self.fit.expert.tide:
             ke, prior = ke + self.lift, prior + self.fit.expert.tide.variance
-        kP = ke @ self.precision
-        variance = prior - np.einsum("mn,mn->m", kP, ke)
+        v = times_lower(ke, self.imagined.W)
+        variance = prior - np.einsum("mn,mn->m", v, v)
         # rounding can leave −1e−17
-        return ke @ self.alpha, self.scale * np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), kP
+        return ke @ self.alpha, self.scale * np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), v
+
+    def solved(self, v: Array) -> Array:
+        """k_eᵀA⁻¹ = vᵀW: (m, n)."""
+        return times_lower(v, self.imagined.W, transposed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,9 +165,9 @@ class Mixture:
         """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
         mean, std = self.predict(X)
         slopes = _Slopes(self, X, self.voices)
-        for voice, (m, _, kP) in self._heard(X, self.voices):
+        for voice, (m, _, v) in self._heard(X, self.voices):
             slopes.add(voice, 0, voice.alpha)
-            slopes.add(voice, 1, m[:, None] * voice.alpha - voice.scale**2 * kP)  # ½∂(σ_e² + μ_e²)
+            slopes.add(voice, 1, m[:, None] * voice.alpha - voice.scale**2 * voice.solved(v))  # ½∂(σ_e² + μ_e²)
             slopes.prior += voice.weight * voice.scale**2 * slopes.own(voice.shape)
         dmean, dhalf = slopes.total()
         return mean, std, dmean, (dhalf + slopes.prior - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
@@ -184,18 +184,18 @@ class Mixture:
         """The same and its gradient: (m,), (m, d)."""
         voices = self.heaviest(least)
         total, slopes = np.zeros(len(X)), _Slopes(self, X, voices)
-        for voice, (m, s, kP) in self._heard(X, voices, tide=False):
+        for voice, (m, s, v) in self._heard(X, voices, tide=False):
             steep = beta * voice.boldness * voice.scale**2 / np.maximum(s, 1e-12)[:, None]
             total += voice.weight * (m + beta * voice.boldness * s)
-            slopes.add(voice, 0, voice.alpha - steep * kP)
+            slopes.add(voice, 0, voice.alpha - steep * voice.solved(v))
             slopes.prior += voice.weight * steep * slopes.own(voice.shape)
         return total, slopes.total()[0] + slopes.prior
 
     def weights(self, X: Array) -> Array:
         """α(x) with μ(x) = α(x)ᵀy: (m, n)."""
         total = np.zeros((len(X), len(self)))
-        for voice, (_, _, kP) in self._heard(X, replace(self, pending=()).voices):
-            total[:, voice.first :] += voice.weight * kP
+        for voice, (_, _, v) in self._heard(X, replace(self, pending=()).voices):
+            total[:, voice.first :] += voice.weight * voice.solved(v)
         return total
 
     @property
