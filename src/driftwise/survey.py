@@ -7,6 +7,7 @@ period. So it is looked for in the window when it is surveyed:
 - a noise below or above all of the bank's;
 - restarts, which believe nothing from before a date, at dates all over the window and then around the best;
 - a noise that is another from a date on, the function being the same;
+- outliers, which are left out;
 - cycles: what was so a period ago is so again. All periods are tried with the best kernel and noise;
 - tides: the level of the function moves on its own, so that its best setting may stand still while rewards do not.
 
