@@ -27,7 +27,8 @@ class OneThread(ContextDecorator):
 
     @cached_property
     def _libraries(self) -> Sequence[OpenBLASController]:
-        return ThreadpoolController().lib_controllers  # of those that are loaded, so not before they are
+        found = ThreadpoolController().select(user_api="blas")  # of those that are loaded, so not before they are
+        return found.lib_controllers
 
     def __enter__(self) -> None:
         with self._lock:
