@@ -133,10 +133,10 @@ def test_without_an_observation_it_is_as_if_it_had_not_been_made():
     seen, X = window(30), np.random.default_rng(1).random((7, 2))
     expert = Expert(1, TIMES[1], 0.01)
     number = int(seen.numbers[12])
-    denied = expert.without(number)
-    assert denied.denies
-    assert denied.changed == number + 1
-    assert denied.without(number + 4).noises(np.array([number + 3, number + 4, number + 5])).tolist() == [
+    twin = expert.without(number)
+    assert twin.leaves_out
+    assert twin.changed == number + 1
+    assert twin.without(number + 4).noises(np.array([number + 3, number + 4, number + 5])).tolist() == [
         0.01,
         OUT,
         0.01,
@@ -146,7 +146,7 @@ def test_without_an_observation_it_is_as_if_it_had_not_been_made():
     mean = covariance(expert, X, np.repeat(k, 7), rest.X, rest.clock) @ np.linalg.solve(
         K + 0.01 * np.eye(29), seen.targets[seen.numbers != number]
     )
-    got = Mixture(BANK, seen, tuple(BANK.fits([denied], seen)), np.ones(1), float(seen.at[-1])).predict(X)[0]
+    got = Mixture(BANK, seen, tuple(BANK.fits([twin], seen)), np.ones(1), float(seen.at[-1])).predict(X)[0]
     np.testing.assert_allclose(got, mean, atol=1e-3)
 
 

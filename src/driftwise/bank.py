@@ -38,7 +38,7 @@ SHARE = 0.01  # of the weight goes back to the prior within its family at each o
 RARE = 0.0005  # and so much to all families
 HAZARD = 0.001  # how likely an abrupt change of the function is, an observation
 LOUDER = 0.0005  # and one of the noise alone
-DENIAL = 0.05  # what part of the weight goes to who leaves out an observation that was taken for an outlier
+TWIN = 0.05  # what part of the weight goes to who leaves out an observation that was taken for an outlier
 DOUBT = 0.01  # how likely an observation is to be an outlier, which says nothing about an expert
 OUT = 1e4  # the noise of an observation that is left out
 FAR = 5.0  # the standard deviation of outliers, in units of standardised rewards
@@ -89,7 +89,7 @@ class Expert:
         return max(self.since, self.earlier[-1][0] if self.earlier else 0)
 
     @property
-    def denies(self) -> bool:
+    def leaves_out(self) -> bool:
         """Whether its last change is an observation that it leaves out."""
         return bool(self.earlier) and self.earlier[-1][1] == OUT
 
@@ -328,11 +328,11 @@ def _in_time(kernels: Iterable[TimeKernel], clock: Array) -> Iterator[tuple[Time
 
 def _births(experts: Sequence[Expert], late: NDArray[np.bool_], seen: Seen, new: int) -> Iterator[Birth]:
     """An abrupt change is as likely anywhere: at each date it has the hazard of all places since the date before."""
-    louder, denies = np.array([(bool(e.earlier), e.denies) for e in experts]).T
+    louder, leaving = np.array([(bool(e.earlier), e.leaves_out) for e in experts]).T
     places = np.array([seen.place(e.changed) for e in experts]) - new
-    for date in np.unique(places[late & denies]):
-        yield Birth(int(date), late & denies & (places == date), DENIAL)
-    for who, hazard in ((late & ~louder, HAZARD), (late & louder & ~denies, LOUDER)):
+    for date in np.unique(places[late & leaving]):
+        yield Birth(int(date), late & leaving & (places == date), TWIN)
+    for who, hazard in ((late & ~louder, HAZARD), (late & louder & ~leaving, LOUDER)):
         dates = np.unique(places[who])
         for date in dates:
             yield Birth(int(date), who & (places == date), min(hazard * (len(seen) - new) / len(dates), 0.5))

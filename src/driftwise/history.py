@@ -44,7 +44,7 @@ def history(
     for place, seen in enumerate(log):
         state = policy.update(state, signed(seen, sign))
         if place in chosen:
-            at = due(seen)
+            at = due(seen.number + 1, seen)
             made.append(Moment(seen.number, at, explain(state, Ask(seen.number + 1, at))))
     return made
 
@@ -79,6 +79,6 @@ def _span(points: int) -> int:
     return APART * (checks.count("points", points) - 1) + 1
 
 
-def due(seen: Observation) -> float:
-    """When the next one is due: the next number where times are numbers, else what `seen` says, as nobody knows."""
-    return seen.number + 1.0 if seen.at == seen.number else seen.at
+def due(number: int, newest: Observation | None) -> float:
+    """The time of suggestion `number`: that where times are numbers, else the newest observation's, as nobody knows."""
+    return float(number) if newest is None or newest.at == newest.number else newest.at

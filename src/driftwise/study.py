@@ -165,9 +165,8 @@ class Study:
 
     def _next(self, view: View, at: float | None) -> Ask:
         number = view.counts.last + 1
-        if at is None:  # where times are your own, now is not the number
-            newest = view.tail(1)
-            at = history.due(newest[0]) if newest and newest[0].at != newest[0].number else float(number)
+        if at is None:
+            at = history.due(number, next(iter(view.tail(1)), None))
         pending = tuple(asked.x for asked in view.pending(self.description.patience))
         return Ask(number, at, pending, seed=self.description.seed)
 

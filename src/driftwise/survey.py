@@ -43,7 +43,7 @@ TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in F
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # of one lengthscale at a time, and of each in all
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # steps of the noise beyond those of the bank, and where they end
 CLEARLY, PASSES = 3.0, 8  # nats that each of these must bring; how many there are at most
-DENIED = 4  # outliers at most
+OUTLIERS = 4  # that are left out at most
 LEAST = 12  # observations before anything is scanned for
 
 What = TypeVar("What", Cyclic, Tide)
@@ -154,7 +154,9 @@ class Survey:
     def _without_outliers(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
         """Whoever was heaviest when they came, without them, one after the other."""
         were = {experts[i]: None for i in np.argmax(path[:-1], axis=1) if not experts[i].since}
-        return tuple(e for f in self.bank.fits(tuple(were), self.seen) for e in deny(self.bank, f, self.seen))
+        return tuple(
+            e for f in self.bank.fits(tuple(were), self.seen) for e in without_outliers(self.bank, f, self.seen)
+        )
 
     def _louder(self, experts: Sequence[Expert], path: Array, places: Iterable[int]) -> tuple[Expert, ...]:
         """Whoever is heaviest at each of these places, with every other noise from there on."""
@@ -188,10 +190,10 @@ class Survey:
         return replace(expert, earlier=(*earlier, (number, noise)))
 
 
-def deny(bank: Bank, fit: Fit, seen: Seen, since: int = 0) -> list[Expert]:
+def without_outliers(bank: Bank, fit: Fit, seen: Seen, since: int = 0) -> list[Expert]:
     """The same without the first that it takes for an outlier, from number `since` on; then without the next, too."""
     made: list[Expert] = []
-    while len(made) < DENIED:
+    while len(made) < OUTLIERS:
         numbers = seen.numbers[fit.first + fit.outliers]
         outliers = numbers[(numbers >= max(since, fit.expert.changed)) & (numbers < seen.numbers[-1])]
         if not len(outliers):

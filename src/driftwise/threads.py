@@ -18,12 +18,13 @@ class OneThread(ContextDecorator):
     """
 
     def __init__(self) -> None:
-        self._leave_all()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._leave_all)  # nobody else is in the child
-
-    def _leave_all(self) -> None:
         self._lock, self._inside, self._before = threading.Lock(), 0, list[int]()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._unlock)
+
+    def _unlock(self) -> None:
+        """In a child: whoever may have held the lock is not there."""
+        self._lock = threading.Lock()
 
     @cached_property
     def _libraries(self) -> Sequence[OpenBLASController]:

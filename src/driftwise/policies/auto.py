@@ -19,7 +19,7 @@ from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
 from driftwise.seen import SPAN, Frame, Memory, Seen
 from driftwise.spaces import Space, as_space
-from driftwise.survey import Survey, deny
+from driftwise.survey import Survey, without_outliers
 from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
 
 BLOCK = 16  # numbers between two surveys of the whole bank
@@ -60,7 +60,7 @@ class Known:
         fits = bank.fits(live, seen)
         born: tuple[Expert, ...] = ()
         if bank.changes:
-            born = (*_young(live[0], surveyed, number), *deny(bank, fits[0], seen, surveyed + 1))
+            born = (*_young(live[0], surveyed, number), *without_outliers(bank, fits[0], seen, surveyed + 1))
             fits += bank.fits(born, seen)
         if number == surveyed:
             return tuple(fits), w
