@@ -15,6 +15,7 @@ from driftwise.policies import AnyPolicy
 from driftwise.records import Ask, Observation
 
 APART = RECENT // 2  # observations between two moments at most: an alarm stays for RECENT, and none is to be missed
+FEW = 8  # rewards, before which nothing can be said of how the world moves
 STILL = 1e-4  # at a slower rate two hundred steps bring 2%: the world as good as stands still
 
 Explain = Callable[[Any, Ask], Diagnosis]  # a policy's `diagnose`

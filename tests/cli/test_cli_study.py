@@ -73,6 +73,15 @@ def test_show_one_parameter_and_a_picture(good, refused):
     assert "no parameter is called 'cost'" in refused("study show prices --parameter cost")
 
 
+def test_show_says_nothing_of_drift_after_few_rewards(good):
+    good("study create prices --float price=5:20")
+    for price in range(7):
+        good(f"study observe prices price={7 + price} --reward 1.{price}")
+    assert "how the world moves can be said after 8 rewards; there are 7" in good("study show prices")
+    good("study observe prices price=15 --reward 1")
+    assert "the world " in good("study show prices")
+
+
 def test_show_without_rewards(good):
     good(CREATE)
     assert "no rewards yet" in good("study show prices")

@@ -15,7 +15,7 @@ import typer
 from driftwise.cli import parse, show
 from driftwise.diagnosis import Diagnosis
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.history import STILL, Moment, alarms, changed
+from driftwise.history import FEW, STILL, Moment, alarms, changed
 from driftwise.records import Recommendation
 from driftwise.study import Study, Summary
 
@@ -273,14 +273,15 @@ def _expected(best: Recommendation) -> str:
 
 def _drift(found: Diagnosis) -> str:
     """How the world moves, in a few lines."""
+    if found.seen < FEW:
+        return f"how the world moves can be said after {FEW} rewards; there are {found.seen}"
     moving = found.rate >= STILL
     pace = f"renews {100 * found.rate:.2g}% of itself a step of {found.gap:.4g}" if moving else "stands still"
     lines = [f"the world {pace}; {found.in_use:.0f} of the last {found.seen} observations count"]
-    broke = found.change is not None and found.change.probability >= 0.1
-    if found.change is not None and broke:
-        when = f"number {found.change.number}, at {found.change.at:.6g}"
+    broke = found.change if found.change and found.change.probability >= 0.1 else None
+    if broke:
         just = "[bold]it just changed[/bold]: " if found.alarm else "abrupt change: "
-        lines.append(f"{just}{when}, with probability {found.change.probability:.2f}")
+        lines.append(f"{just}number {broke.number}, at {broke.at:.6g}, with probability {broke.probability:.2f}")
     if found.cycle is not None and found.cycle.probability >= 0.1:
         lines.append(f"it comes back every {found.cycle.period:.4g}, with probability {found.cycle.probability:.2f}")
     if found.level >= 0.1:
