@@ -7,7 +7,8 @@ from scipy.stats import chi2, multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
 from driftwise.bank import DOUBT, FAR, OUT, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
-from driftwise.mixture import SHORTEST, STANDS, Mixture, worth_a_look
+from driftwise.chorus import SHORTEST, STANDS, worth_a_look
+from driftwise.mixture import Mixture
 from driftwise.records import Observation
 from driftwise.seen import CAUTION, NEAR, SPAN, Frame, Memory, Seen
 from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime

@@ -11,100 +11,21 @@ the tide is the same for all settings.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr
+from numpy.typing import NDArray
 
-from driftwise.bank import Bank, Fit, Shape, fit
-from driftwise.linalg import times_lower
+from driftwise.bank import Bank, Fit, fit
+from driftwise.chorus import Chorus, Voice
 from driftwise.records import Array, Observation, Point
 from driftwise.seen import Seen
-from driftwise.time_kernels import TimeKernel
 
-BLOCK = 60_000  # entries of k(X) computed at a time
-STANDS = 400  # steps for which a world that never changed abruptly is expected not to
-SHORTEST = 100  # steps for which anything that is found is good
+BLOCK = 200_000  # entries of all k_e(X) computed at a time
 SCANNING = 0.5  # of the weight, at least, has a say in a scan of a box
 CLIMBING = 0.95  # and so much where climbs go on from there
-
-
-_Z = np.linspace(0.0, 5.0, 1001)
-_STEPS = _Z / (np.exp(-0.5 * _Z**2) / math.sqrt(2 * math.pi) - _Z * ndtr(-_Z))
-
-
-def worth_a_look(steps: float) -> float:
-    """z with H E[(f − z)⁺] = z, f standard normal, H the `steps` for which what is found is good.
-
-    Where z is known to be had, a look elsewhere costs z on average and brings (f − z)⁺ in each step from then on.
-
-    >>> [round(worth_a_look(H), 2) for H in (20.0, 200.0, 2000.0)]
-    [1.18, 1.95, 2.63]
-    """
-    return float(np.interp(steps, _STEPS, _Z))
-
-
-@lru_cache(maxsize=512)
-def _lasting(time: TimeKernel, steps: int) -> float:
-    """Σρ(τ) over so many steps."""
-    return float(time(np.zeros(1), np.arange(1.0, steps + 1)).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Voice:
-    """One expert about one time: what μ_e and σ_e are made of."""
-
-    fit: Fit
-    weight: float
-    fade: Array  # ρ_e: (n − first,), and as many ones as there are pending points
-    lift: Array  # v k_h(now, t_s): the same
-    stood: int  # how many numbers ago its memory begins
-    imagined: Fit  # with the pending points among its observations
-
-    @property
-    def shape(self) -> Shape:
-        return self.fit.expert.shape
-
-    @property
-    def first(self) -> int:
-        return self.fit.first
-
-    @property
-    def scale(self) -> float:
-        """s_e."""
-        return self.fit.scale
-
-    @cached_property
-    def alpha(self) -> Array:
-        """A⁻¹y, nothing for pending points."""
-        return np.concatenate([self.fit.alpha, np.zeros(len(self.fade) - len(self.fit.alpha))])
-
-    @cached_property
-    def boldness(self) -> float:
-        """The width at which looking where nothing is known just pays.
-
-        What is found there is good for Σρ(τ) steps: over STANDS of them, or as many as the world stood so far; where it
-        changed abruptly it will change again, so that only the latter count.
-        """
-        ahead = max(self.stood, 0 if self.fit.expert.since else STANDS)
-        return worth_a_look(max(_lasting(self.fit.expert.time, ahead), SHORTEST))
-
-    def moments(self, k: Array, prior: Array, *, tide: bool) -> tuple[Array, Array, Array]:
-        """μ, σ and v = k_eᵀWᵀ from k(x), (m, n), and k(x, x), (m,); of the reward with the `tide`, else of the rest."""
-        ke = k[:, self.first :] * self.fade
-        if tide and self.fit.expert.tide:
-            ke, prior = ke + self.lift, prior + self.fit.expert.tide.variance
-        v = times_lower(ke, self.imagined.W)
-        variance = prior - np.einsum("mn,mn->m", v, v)
-        # rounding can leave −1e−17
-        return ke @ self.alpha, self.scale * np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), v
-
-    def solved(self, v: Array) -> Array:
-        """k_eᵀA⁻¹ = vᵀW: (m, n)."""
-        return times_lower(v, self.imagined.W, transposed=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,48 +75,46 @@ class Mixture:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """μ and σ for the rows of X."""
-        mean, square = np.zeros(len(X)), np.zeros(len(X))
-        for rows in self._blocks(X):
-            for voice, (m, s, _) in self._heard(X[rows], self.voices):
-                mean[rows] += voice.weight * m
-                square[rows] += voice.weight * (s * s + m * m)
+        mean, square = np.empty(len(X)), np.empty(len(X))
+        for rows, chorus, (m, s, _) in self._heard(X):
+            mean[rows], square[rows] = chorus.weight @ m, chorus.weight @ (s * s + m * m)
         return mean, np.sqrt(np.maximum(square - mean * mean, 0.0))
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
         mean, std = self.predict(X)
-        slopes = _Slopes(self, X, self.voices)
-        for voice, (m, _, v) in self._heard(X, self.voices):
-            slopes.add(voice, 0, voice.alpha)
-            slopes.add(voice, 1, m[:, None] * voice.alpha - voice.scale**2 * voice.solved(v))  # ½∂(σ_e² + μ_e²)
-            slopes.prior += voice.weight * voice.scale**2 * slopes.own(voice.shape)
-        dmean, dhalf = slopes.total()
-        return mean, std, dmean, (dhalf + slopes.prior - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
+        dmean, dhalf = np.empty_like(X), np.empty_like(X)
+        for rows, chorus, (m, _, v) in self._heard(X):
+            towards, spread = chorus.alpha[:, None, :], (chorus.scale**2)[:, None]
+            half = m[:, :, None] * towards - spread[:, :, None] * chorus.times_factor(v, transposed=True)
+            own = np.broadcast_to(spread, m.shape)
+            # of μ, and of ½Σ w_e (σ_e² + μ_e²)
+            dmean[rows], dhalf[rows] = self._slopes(X[rows], chorus, (towards, 0 * own), (half, own))
+        return mean, std, dmean, (dhalf - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
 
     def optimism(self, X: Array, beta: float, *, least: float = 1.0) -> Array:
         """Σ w_e (μ_e + β b_e σ_e), of the heaviest experts that have the share `least` of the weight: (m,)."""
-        total = np.zeros(len(X))
-        for rows in self._blocks(X):
-            for voice, (m, s, _) in self._heard(X[rows], self.heaviest(least), tide=False):
-                total[rows] += voice.weight * (m + beta * voice.boldness * s)
+        total = np.empty(len(X))
+        for rows, chorus, (m, s, _) in self._heard(X, least=least, tide=False):
+            total[rows] = chorus.weight @ m + (beta * chorus.weight * chorus.boldness) @ s
         return total
 
     def optimism_gradient(self, X: Array, beta: float, *, least: float = 1.0) -> tuple[Array, Array]:
         """The same and its gradient: (m,), (m, d)."""
-        voices = self.heaviest(least)
-        total, slopes = np.zeros(len(X)), _Slopes(self, X, voices)
-        for voice, (m, s, v) in self._heard(X, voices, tide=False):
-            steep = beta * voice.boldness * voice.scale**2 / np.maximum(s, 1e-12)[:, None]
-            total += voice.weight * (m + beta * voice.boldness * s)
-            slopes.add(voice, 0, voice.alpha - steep * voice.solved(v))
-            slopes.prior += voice.weight * steep * slopes.own(voice.shape)
-        return total, slopes.total()[0] + slopes.prior
+        total, slopes = np.empty(len(X)), np.empty_like(X)
+        for rows, chorus, (m, s, v) in self._heard(X, least=least, tide=False):
+            bold = beta * chorus.boldness
+            total[rows] = chorus.weight @ m + (chorus.weight * bold) @ s
+            steep = (bold * chorus.scale**2)[:, None] / np.maximum(s, 1e-12)
+            C = chorus.alpha[:, None, :] - steep[:, :, None] * chorus.times_factor(v, transposed=True)
+            [slopes[rows]] = self._slopes(X[rows], chorus, (C, steep))
+        return total, slopes
 
     def weights(self, X: Array) -> Array:
         """α(x) with μ(x) = α(x)ᵀy: (m, n)."""
-        total = np.zeros((len(X), len(self)))
-        for voice, (_, _, v) in self._heard(X, replace(self, pending=()).voices):
-            total[:, voice.first :] += voice.weight * voice.solved(v)
+        total = np.empty((len(X), len(self)))
+        for rows, chorus, (_, _, v) in replace(self, pending=())._heard(X):
+            total[rows] = np.tensordot(chorus.weight, chorus.times_factor(v, transposed=True), 1)
         return total
 
     @property
@@ -228,11 +147,15 @@ class Mixture:
         return np.vstack([self.seen.X, *(np.array(x)[None] for x in self.pending)])
 
     @cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return np.argsort(-self.shares, kind="stable")
+
+    @cached_property
     def voices(self) -> tuple[Voice, ...]:
         """Heaviest first."""
         p, now = len(self.pending), self.seen.since_last(np.array([self.now]))
         made = []
-        for i in np.argsort(-self.shares, kind="stable"):
+        for i in self._order:
             f = self.fits[i]
             e, clock = f.expert, self.seen.clock[f.first :]
             fade = np.concatenate([e.time(now, clock)[0], np.ones(p)])
@@ -241,10 +164,14 @@ class Mixture:
             made.append(Voice(f, float(self.shares[i]), fade, lift, stood, self._imagined(f, now[0]) if p else f))
         return tuple(made)
 
-    def heaviest(self, least: float) -> tuple[Voice, ...]:
+    @cached_property
+    def _choruses(self) -> dict[int, Chorus]:
+        return {}
+
+    def heaviest(self, least: float) -> Chorus:
         """As few as have the share `least` of the weight."""
-        enough = np.searchsorted(np.cumsum([v.weight for v in self.voices]), least - 1e-9)
-        return self.voices[: int(enough) + 1]
+        enough = 1 + int(np.searchsorted(np.cumsum(self.shares[self._order]), least - 1e-9))
+        return self._choruses.setdefault(enough, Chorus(self.voices[:enough], len(self._X)))
 
     def _imagined(self, f: Fit, now: float) -> Fit:
         """The same with the pending points among the observations."""
@@ -254,43 +181,31 @@ class Mixture:
         return fit(f.expert, 0, self.bank.covariance(f.expert, X, clock), np.zeros(len(X)), noises, f.sure)
 
     def _heard(
-        self, X: Array, voices: Sequence[Voice], *, tide: bool = True
-    ) -> Iterator[tuple[Voice, tuple[Array, Array, Array]]]:
-        """Every voice and what it says at the rows of X; the kernels of space are computed once."""
-        known = self._X[: voices[0].first + len(voices[0].fade)]
-        kernels = {shape: self.bank.kernel(shape) for shape in {v.shape for v in voices}}
-        k = {shape: kernel(X, known) for shape, kernel in kernels.items()}
-        prior = {shape: kernel.diagonal(X) for shape, kernel in kernels.items()}
-        for voice in voices:
-            yield voice, voice.moments(k[voice.shape], prior[voice.shape], tide=tide)
+        self, X: Array, *, least: float = 1.0, tide: bool = True
+    ) -> Iterator[tuple[slice, Chorus, tuple[Array, Array, Array]]]:
+        """Some rows of X after others, and what the heaviest experts say there."""
+        chorus = self.heaviest(least)
+        kernels = [self.bank.kernel(shape) for shape in chorus.shapes]
+        size = max(BLOCK // (len(chorus.voices) * max(len(self._X), 1)), 1)
+        for start in range(0, len(X), size):
+            rows = slice(start, start + size)
+            k = np.array([kernel(X[rows], self._X) for kernel in kernels])
+            prior = np.array([kernel.diagonal(X[rows]) for kernel in kernels])
+            yield rows, chorus, chorus.moments(k, prior, tide=tide)
 
-    def _blocks(self, X: Array) -> Iterator[slice]:
-        rows = max(BLOCK // max(len(self._X), 1), 1)
-        return (slice(i, i + rows) for i in range(0, len(X), rows))
-
-
-class _Slopes:
-    """Sums of c(x)ᵀ∂k(x)/∂x over experts, gathered so that each kernel's gradient is multiplied once."""
-
-    def __init__(self, mixture: Mixture, X: Array, voices: Sequence[Voice]) -> None:
-        n = len(mixture._X)
-        self.G, self.coefficients, self.prior = {}, {}, np.zeros_like(X)
-        rows = np.arange(len(X))
-        for shape in {v.shape for v in voices}:
-            G = mixture.bank.kernel(shape).gradient(X, np.vstack([mixture._X, X]))  # (m, n + m, d)
-            self.G[shape] = (G[:, :n], G[rows, n + rows])
-            self.coefficients[shape] = np.zeros((len(X), 2, n))
-
-    def add(self, voice: Voice, which: int, c: Array) -> None:
-        self.coefficients[voice.shape][:, which, voice.first :] += voice.weight * (c * voice.fade)
-
-    def own(self, shape: Shape) -> Array:
-        """½∂k(x, x)/∂x: (m, d)."""
-        return self.G[shape][1]
-
-    def total(self) -> tuple[Array, Array]:
-        slopes = np.sum([self.coefficients[shape] @ G for shape, (G, _) in self.G.items()], axis=0)
-        return slopes[:, 0], slopes[:, 1]
+    def _slopes(self, X: Array, chorus: Chorus, *terms: tuple[Array, Array]) -> list[Array]:
+        """Σ w_e (c_e(x)ᵀ∂k_e(x)/∂x + ½o_e(x) ∂k(x, x)/∂x) for terms c, (E, m, n), and o, (E, m): (m, d) each."""
+        n, rows, slopes = len(self._X), np.arange(len(X)), [np.zeros_like(X) for _ in terms]
+        for s, shape in enumerate(chorus.shapes):
+            G = self.bank.kernel(shape).gradient(X, np.vstack([self._X, X]))  # (m, n + m, d)
+            its = chorus.which == s
+            weight = chorus.weight[its]
+            for slope, (c, own) in zip(slopes, terms, strict=True):
+                C = np.zeros((len(X), n + len(X)))
+                C[:, :n] = np.einsum("e,emn,en->mn", weight, c[its], chorus.fade[its])
+                C[rows, n + rows] = weight @ own[its]
+                slope += (C[:, None, :] @ G)[:, 0]
+        return slopes
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,11 +57,11 @@ class Known:
         if not len(seen):
             return tuple(bank.fits(live, seen)), w
         surveyed, number = int(self.survey.seen.numbers[-1]), int(seen.numbers[-1])
-        fits = bank.fits(live, seen)
-        born: tuple[Expert, ...] = ()
+        born = _young(live[0], surveyed, number) if bank.changes else ()
+        fits = bank.fits((*live, *born), seen)
         if bank.changes:
-            born = (*_young(live[0], surveyed, number), *without_outliers(bank, fits[0], seen, surveyed + 1))
-            fits += bank.fits(born, seen)
+            outliers = without_outliers(bank, fits[0], seen, surveyed + 1)
+            born, fits = (*born, *outliers), fits + bank.fits(outliers, seen)
         if number == surveyed:
             return tuple(fits), w
         start = np.concatenate([w, np.zeros(len(born))])

@@ -20,7 +20,7 @@ SCAN = 128  # points of the scan for every dimension
 STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off: maxima of σ lie on faces and in corners
 RECENT = 16  # the newest anchors are scanned too
 NEARBY = 32  # and so many points around any of them
-STARTS = 8  # climbs, and one more for every dimension
+STARTS = 2  # climbs, and as many for every dimension
 
 
 class Score(Protocol):
@@ -60,12 +60,16 @@ def maximise(score: Score, space: Cube, ask: Ask) -> Array:
     continuous = bool(space.continuous.all())
     points = _scan(score, space.dim, ask)
     points = points if continuous else space.snap(points)
-    starts = points[_apart(points, score(points), STARTS + space.dim)]
+    starts = points[_apart(points, score(points), _climbs(space))]
     if continuous:
         return _top(score, starts, space)[0]
     # first as if every coordinate were continuous: a whole number may have far to go
     relaxed, _ = ascend(score, starts, np.ones(space.dim, dtype=bool))
     return _walk(score, space, *_top(score, np.vstack([starts, space.snap(relaxed)]), space))
+
+
+def _climbs(space: Cube) -> int:
+    return STARTS * (1 + space.dim)
 
 
 def _top(score: Score, starts: Array, space: Cube) -> tuple[Array, float]:
@@ -112,7 +116,7 @@ def _walk(score: Score, space: Cube, x: Array, value: float) -> Array:
         around = space.neighbours(x)
         if not len(around):
             return x
-        there, better = _top(score, around[np.argsort(-score(around), kind="stable")[:STARTS]], space)
+        there, better = _top(score, around[np.argsort(-score(around), kind="stable")[: _climbs(space)]], space)
         if better <= value + 1e-12:
             return x
         x, value = there, better
