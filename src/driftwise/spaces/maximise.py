@@ -20,7 +20,7 @@ SCAN = 128  # points of the scan for every dimension
 STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off: maxima of σ lie on faces and in corners
 RECENT = 16  # the newest anchors are scanned too
 NEARBY = 32  # and so many points around any of them
-STARTS = 2  # climbs, and as many for every dimension
+STARTS = 8  # climbs, or two and two for every dimension if these are more
 
 
 class Score(Protocol):
@@ -69,7 +69,7 @@ def maximise(score: Score, space: Cube, ask: Ask) -> Array:
 
 
 def _climbs(space: Cube) -> int:
-    return STARTS * (1 + space.dim)
+    return max(STARTS, 2 + 2 * space.dim)
 
 
 def _top(score: Score, starts: Array, space: Cube) -> tuple[Array, float]:
