@@ -25,7 +25,7 @@ from driftwise.seen import Seen
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
 SCANNING = 0.5  # of the weight, at least, has a say in a scan of a box
-CLIMBING = 0.9  # and so much where climbs go on from there
+CLIMBING = 0.95  # and so much where climbs go on from there
 
 
 @dataclass(frozen=True, eq=False)
