@@ -217,6 +217,16 @@ def test_the_mixture_is_that_of_posteriors():
     np.testing.assert_allclose(mixture.optimism(X, 2.0, least=0.28), heaviest, atol=1e-5)
 
 
+def test_points_asked_in_blocks_are_answered_as_all_at_once(monkeypatch):
+    mixture, _ = mixed(window(30), EXPERTS, 67.0)
+    X = np.random.default_rng(1).random((11, 2))
+    at_once = (*mixture.predict_gradient(X), *mixture.optimism_gradient(X, 2.0), mixture.weights(X))
+    monkeypatch.setattr("driftwise.mixture.BLOCK", 4 * len(EXPERTS) * 30)
+    in_blocks = (*mixture.predict_gradient(X), *mixture.optimism_gradient(X, 2.0), mixture.weights(X))
+    for one, other in zip(at_once, in_blocks, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize(("time", "since"), [(0, 0), (0, 21), (0, 561), (1, 0), (2, 301)])
 def test_the_longer_it_stood_the_bolder(time, since):
     """Numbers from 20 to 600: longer than it is expected to stand without any proof."""

@@ -82,14 +82,16 @@ class Mixture:
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
-        mean, std = self.predict(X)
+        mean, square = np.empty(len(X)), np.empty(len(X))
         dmean, dhalf = np.empty_like(X), np.empty_like(X)
-        for rows, chorus, (m, _, v) in self._heard(X):
+        for rows, chorus, (m, s, v) in self._heard(X):
+            mean[rows], square[rows] = chorus.weight @ m, chorus.weight @ (s * s + m * m)
             towards, spread = chorus.alpha[:, None, :], (chorus.scale**2)[:, None]
             half = m[:, :, None] * towards - spread[:, :, None] * chorus.times_factor(v, transposed=True)
             own = np.broadcast_to(spread, m.shape)
             # of μ, and of ½Σ w_e (σ_e² + μ_e²)
             dmean[rows], dhalf[rows] = self._slopes(X[rows], chorus, (towards, 0 * own), (half, own))
+        std = np.sqrt(np.maximum(square - mean * mean, 0.0))
         return mean, std, dmean, (dhalf - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
 
     def optimism(self, X: Array, beta: float, *, least: float = 1.0) -> Array:
@@ -166,6 +168,7 @@ class Mixture:
 
     @cached_property
     def _choruses(self) -> dict[int, Chorus]:
+        """Those that were asked for, by how many voices they have: a climb asks for one again and again."""
         return {}
 
     def heaviest(self, least: float) -> Chorus:

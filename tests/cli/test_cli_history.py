@@ -102,7 +102,7 @@ def test_of_one_moment_nothing_is_drawn(good, refused, n):
     assert f"has {n} rewards" in refused("study show s --over-time")
     good("study observe s x=0.5 --reward 1")
     good("study observe s x=0.6 --reward 1")
-    assert "how the world moved" in good("study show s")
+    assert "how the world moved" in good("study show s --over-time")
 
 
 def test_other_policies_have_none(good, refused):

@@ -29,6 +29,11 @@ def plain(text: str) -> str:
     return escape(text)
 
 
+def say(line: str) -> None:
+    """One line, however long."""
+    out().print(line, soft_wrap=True)
+
+
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = ()) -> Table:
     """A table: the first column is text, the others are figures; the rows in `best` stand out."""
     made = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)

@@ -6,18 +6,15 @@ import csv
 import json
 import shlex
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import parse, show
-from driftwise.diagnosis import Diagnosis
+from driftwise.cli import parse, show, standing
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.history import FEW, STILL, Moment, alarms, changed
-from driftwise.records import Recommendation
-from driftwise.study import Study, Summary
+from driftwise.history import FEW
+from driftwise.study import Study
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -80,10 +77,10 @@ def create(
     direction = "minimize" if minimize else "maximize"
     made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
     if as_json:
-        show.as_json(_summary(made.describe()))
+        show.as_json(standing.summary_for_scripts(made.describe()))
     else:
-        _say(f"study [bold]{show.plain(name)}[/bold] is in {show.plain(str(path))}")
-        _say(f"next: {_command('ask', name, path=path)}")
+        show.say(f"study [bold]{show.plain(name)}[/bold] is in {show.plain(str(path))}")
+        show.say(f"next: {_command('ask', name, path=path)}")
 
 
 @app.command()
@@ -99,8 +96,8 @@ def ask(
     if as_json:
         show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
         return
-    _say(f"try [bold]{show.plain(_setting(s.params))}[/bold]")
-    _say(f"then: {_command('tell', name, s.id, 'REWARD', path=path)}")
+    show.say(f"try [bold]{show.plain(standing.setting(s.params))}[/bold]")
+    show.say(f"then: {_command('tell', name, s.id, 'REWARD', path=path)}")
 
 
 @app.command(context_settings=NEGATIVE)
@@ -143,7 +140,7 @@ def abandon(
     if as_json:
         show.as_json({"id": id, "abandoned": True})
     else:
-        _say("abandoned; should a reward come after all, tell it and it counts")
+        show.say("abandoned; should a reward come after all, tell it and it counts")
 
 
 @app.command()
@@ -153,7 +150,7 @@ def recommend(name: Name, at: At = None, path: File = DEFAULT, as_json: Json = F
     if as_json:
         show.as_json({"params": dict(best.params), "mean": best.mean, "std": best.std})
     else:
-        _say(_expected(best))
+        show.say(standing.expected(best))
 
 
 @app.command("show")
@@ -180,18 +177,18 @@ def show_study(
 
     study = Study.open(name, path=path)
     if as_json:
-        show.as_json(_standing(study))
+        show.as_json(standing.for_scripts(study))
         return
     if only_time:
-        _over_time(study, png)
+        standing.draw_over_time(study, png)
         return
     try:
         best, drawn = slices(study)
     except InvalidInput as nothing:  # no rewards yet, or a policy that believes nothing
         if png is not None:
             raise
-        _head(study.describe())
-        _say(show.plain(str(nothing)))
+        standing.head(study.describe())
+        show.say(show.plain(str(nothing)))
         return
     if parameter is not None:
         drawn = [each for each in drawn if each.name == parameter]
@@ -200,21 +197,22 @@ def show_study(
                 f"no parameter is called {parameter!r:.80}; the study has {', '.join(study.space.names)}"
             )
     if png is not None:
-        _picture(drawn[0], study, png)
+        standing.draw_belief(drawn[0], study, png)
         return
-    _head(study.describe())
-    _say(f"best now: {_expected(best)}")
-    _say(_drift(study.drift()) + "\n" if hasattr(study.policy, "diagnose") else "")
+    standing.head(study.describe())
+    show.say(f"best now: {standing.expected(best)}")
+    found = study.drift() if hasattr(study.policy, "diagnose") else None
+    show.say(standing.drift_in_words(found) + "\n" if found else "")
     for each in drawn:
         show.out().print(chart(each))
-    if hasattr(study.policy, "diagnose"):
+    if found and found.seen >= FEW:
         show.out().print(over_time(study.drift_history()))
 
 
 @app.command("list")
 def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
     """The studies in a file."""
-    found = [_summary(Study.open(name, path=path).describe()) for name in Study.names(path)]
+    found = [standing.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
     if as_json:
         show.as_json({"studies": found})
         return
@@ -251,45 +249,10 @@ def export(
             stream.close()
 
 
-def _say(line: str) -> None:
-    show.out().print(line, soft_wrap=True)
-
-
 def _command(verb: str, name: str, *rest: str, path: Path) -> str:
     """What to type next: with the path where it is not the usual one."""
     where = [] if path == DEFAULT else ["--path", str(path)]
     return show.plain(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
-
-
-def _setting(params: Any) -> str:
-    return ", ".join(
-        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}" for name, value in params.items()
-    )
-
-
-def _expected(best: Recommendation) -> str:
-    return f"[bold]{show.plain(_setting(best.params))}[/bold], where {best.mean:.4g} ± {best.std:.2g} is expected"
-
-
-def _drift(found: Diagnosis) -> str:
-    """How the world moves, in a few lines."""
-    if found.seen < FEW:
-        return f"how the world moves can be said after {FEW} rewards; there are {found.seen}"
-    moving = found.rate >= STILL
-    pace = f"renews {100 * found.rate:.2g}% of itself a step of {found.gap:.4g}" if moving else "stands still"
-    lines = [f"the world {pace}; {found.in_use:.0f} of the last {found.seen} observations count"]
-    broke = found.change if found.change and found.change.probability >= 0.1 else None
-    if broke:
-        just = "[bold]it just changed[/bold]: " if found.alarm else "abrupt change: "
-        lines.append(f"{just}number {broke.number}, at {broke.at:.6g}, with probability {broke.probability:.2f}")
-    if found.cycle is not None and found.cycle.probability >= 0.1:
-        lines.append(f"it comes back every {found.cycle.period:.4g}, with probability {found.cycle.probability:.2f}")
-    if found.level >= 0.1:
-        lines.append(f"the level of all rewards moves on its own, with probability {found.level:.2f}")
-    for what, shares in (("matters", found.matters), *([("moves", found.moves)] if moving or broke else [])):
-        most = sorted(shares.items(), key=lambda pair: -pair[1])[:6]
-        lines.append(f"what {what}: " + ", ".join(f"{show.plain(name)} {100 * share:.0f}%" for name, share in most))
-    return "\n".join(lines)
 
 
 def _receipt(receipt: Any, as_json: bool) -> None:
@@ -297,104 +260,8 @@ def _receipt(receipt: Any, as_json: bool) -> None:
         show.as_json({"number": receipt.number, "new": receipt.new, "in_window": receipt.in_window})
         return
     late = "" if receipt.in_window else "; it is older than what the policy still remembers"
-    _say(
+    show.say(
         f"stored as number {receipt.number}{late}"
         if receipt.new
         else f"number {receipt.number} was told before; nothing changed"
     )
-
-
-def _standing(study: Study) -> dict[str, Any]:
-    """All that `show` has to say, for scripts."""
-    try:
-        best = study.recommend()
-    except InvalidInput:  # no rewards yet, or a policy that believes nothing
-        best = None
-    found = {"params": dict(best.params), "mean": best.mean, "std": best.std} if best else None
-    waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
-    drift: dict[str, Any] = {}
-    if best and hasattr(study.policy, "diagnose"):
-        moments = [{"number": m.number, "at": m.at} | asdict(m.drift) for m in study.drift_history()]
-        drift = {"drift": asdict(study.drift()), "drift_history": moments}
-    return _summary(study.describe()) | {"recommendation": found, "pending": waiting} | drift
-
-
-def _summary(summary: Summary) -> dict[str, Any]:
-    policy, counts = summary.description.policy, summary.counts
-    return {
-        "name": summary.name,
-        "path": summary.path,
-        "policy": policy.name,
-        "direction": summary.description.direction,
-        "parameters": list(policy.space.names),
-        "asked": counts.asked,
-        "told": counts.told,
-        "awaited": counts.awaited,
-        "abandoned": counts.abandoned,
-        "jittered": counts.jittered,
-    }
-
-
-def _head(summary: Summary) -> None:
-    s = _summary(summary)
-    state = f"{s['told']} rewards, {s['awaited']} awaited"
-    if s["jittered"]:
-        state += f", {s['jittered']} questions that needed jitter (at most {summary.counts.jitter:.0e})"
-    _say(f"[bold]{show.plain(s['name'])}[/bold]  {s['policy']}, {s['direction']}, {state}")
-
-
-def _over_time(study: Study, png: Path | None) -> None:
-    """How the world moved, in the terminal or as a picture."""
-    from driftwise.cli.over_time import over_time
-
-    moments = study.drift_history()
-    if len(moments) < 2:
-        raise InvalidInput(f"study {study.name!r} has {len(moments)} rewards; over time it can be shown from two on")
-    if png is None:
-        show.out().print(over_time(moments))
-    else:
-        png.write_bytes(_drift_picture(moments, title=f"{study.name}: how the world moved"))
-        _say(f"the picture is in {show.plain(str(png))}")
-
-
-def _drift_picture(moments: list[Moment], *, title: str) -> bytes:
-    import numpy as np
-
-    from driftwise.plots import drift_over_time
-    from driftwise.plots import png as as_png
-
-    figure = drift_over_time(
-        np.array([m.number for m in moments]),
-        rate=np.array([m.drift.rate for m in moments]),
-        in_use=np.array([m.drift.in_use for m in moments]),
-        kept=np.array([m.drift.seen for m in moments]),
-        changes=[changed(m) for m in alarms(moments)],
-        floor=STILL,
-        title=title,
-    )
-    return as_png(figure)
-
-
-def _picture(drawn: Any, study: Study, png: Path) -> None:
-    import numpy as np
-
-    from driftwise.plots import belief_now
-    from driftwise.plots import png as as_png
-
-    if not drawn.numeric:
-        raise InvalidInput(
-            f"a picture needs a parameter with numbers, and {drawn.name!r} has none; choose another with --parameter"
-        )
-    seen = (np.array([v for v, _ in drawn.seen]), np.array([r for _, r in drawn.seen]))
-    figure = belief_now(
-        np.array(drawn.values),
-        drawn.mean,
-        drawn.std,
-        observed=seen,
-        recommended=drawn.best,
-        title=f"{study.name}: what it believes now",
-        label=drawn.name,
-        log=drawn.log,
-    )
-    png.write_bytes(as_png(figure))
-    _say(f"the picture is in {show.plain(str(png))}")

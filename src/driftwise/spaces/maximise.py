@@ -69,6 +69,7 @@ def maximise(score: Score, space: Cube, ask: Ask) -> Array:
 
 
 def _climbs(space: Cube) -> int:
+    """How many there are at a time."""
     return max(STARTS, 2 + 2 * space.dim)
 
 
