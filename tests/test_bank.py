@@ -248,12 +248,31 @@ def test_imagined_points_are_posteriors_told_their_own_mean():
     np.testing.assert_allclose(imagined.predict(X)[0], mixture.predict(X)[0], atol=1e-9)
 
 
+@pytest.mark.parametrize("known", [29, 20, 14])
+def test_after_further_observations_it_is_as_if_all_had_been_there(known):
+    """The factor is extended: what it says is what an expert says that begins with all of them."""
+    seen = window(30)
+    seen = Seen(seen.numbers, seen.at + 3.3 * np.maximum(np.arange(30) - 13, 0), seen.X, seen.y, SQUARE)
+    before = seen.only(np.arange(known))
+    whole = before.followed_by(seen.after(int(before.numbers[-1])))
+    assert whole.gap == before.gap
+    assert (abs(whole.gap - seen.gap) < 0.1) == (known == 29)  # gaps become longer: all of them together have another median
+    for more, anew in zip(
+        BANK.more(BANK.fits(EXPERTS, before), whole, known=known), BANK.fits(EXPERTS, whole), strict=True
+    ):
+        assert (more.expert, more.first) == (anew.expert, anew.first)
+        np.testing.assert_allclose(more.W, anew.W, atol=1e-9)
+        np.testing.assert_allclose(more.alpha, anew.alpha, atol=1e-9)
+        np.testing.assert_allclose(more.forecasts, anew.forecasts, atol=1e-9)
+        np.testing.assert_allclose(more.noises, anew.noises)
+
+
 def test_times_that_are_not_whole_give_what_a_table_gives():
     """Kernels of time are tabulated where gaps are whole numbers, and computed where they are not."""
     seen = window(25)
     late = Seen(seen.numbers, seen.at + np.where(np.arange(25) == 7, 1e-9, 0.0), seen.X, seen.y, SQUARE)
     for one, other in zip(BANK.fits(EXPERTS, seen), BANK.fits(EXPERTS, late), strict=True):
-        np.testing.assert_allclose(one.L, other.L, atol=1e-6)
+        np.testing.assert_allclose(one.W, other.W, atol=1e-6)
 
 
 @pytest.mark.parametrize("kernels", [KERNELS, (Sum(RBF(0.4), Linear()), Matern(1.5, 0.5))])

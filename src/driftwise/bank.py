@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from driftwise.kernels import Kernel, Stretched
-from driftwise.linalg import cholesky, invert_lower, solve_lower
+from driftwise.linalg import cholesky, extend_inverse_lower, invert_lower, solve_lower
 from driftwise.records import Array
 from driftwise.seen import Seen
 from driftwise.time_kernels import TimeKernel
@@ -110,36 +110,36 @@ class Expert:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """An expert on a window: its forecasts, and W = L⁻¹ from which it predicts, of the last n − first."""
+class Forecast:
+    """What an expert on a window would have said of each reward before it came, of the last n − first."""
 
     expert: Expert
     first: int  # the place in the window where its memory begins
-    L: Array = field(repr=False)  # (n − first, n − first)
-    targets: Array = field(repr=False)  # (n − first,)
+    pivots: Array = field(repr=False)  # L's diagonal: (n − first,)
+    z: Array = field(repr=False)  # L⁻¹y: (n − first,)
+    targets: Array = field(repr=False)  # y: (n − first,)
     noises: Array = field(repr=False)  # (n − first,)
     sure: float
-    jitter: float = 0.0
+    jitter: float
 
     @cached_property
-    def _variance(self) -> tuple[Array, Array, Array]:
-        """z, and a and b of the signal's variance before each observation and after the last: (n,), (n + 1,) twice."""
-        z = solve_lower(self.L, self.targets)
-        a = self.sure + 0.5 * np.arange(len(z) + 1.0)
-        return z, a, self.sure + 0.5 * np.concatenate([[0.0], np.cumsum(z * z)])
+    def _variance(self) -> tuple[Array, Array]:
+        """a and b of the signal's variance before each observation and after the last: (n + 1,) each."""
+        a = self.sure + 0.5 * np.arange(len(self.z) + 1.0)
+        return a, self.sure + 0.5 * np.concatenate([[0.0], np.cumsum(self.z * self.z)])
 
     @property
     def scale(self) -> float:
         """s, the standard deviation of the signal."""
-        _, a, b = self._variance
+        a, b = self._variance
         return float(np.sqrt(b[-1] / a[-1]))
 
     @property
     def one_ahead(self) -> Array:
         """log p(y_i | those before) + ½ log 2π: (n − first,)."""
-        z, a, b = self._variance
+        z, (a, b) = self.z, self._variance
         a, b = a[:-1], b[:-1]
-        spread = np.log(b * np.square(np.diagonal(self.L)))
+        spread = np.log(b * np.square(self.pivots))
         return _gammas(self.sure, len(z)) - (a + 0.5) * np.log1p(z * z / (2 * b)) - 0.5 * spread
 
     @cached_property
@@ -162,16 +162,44 @@ class Fit:
     def evidence(self) -> float:
         return float(self.forecasts.sum())
 
+
+@dataclass(frozen=True, eq=False)
+class Fit(Forecast):
+    """The same with W = L⁻¹, from which the expert predicts."""
+
+    factor: Array = field(repr=False)  # L, or W where it is at hand: (n − first, n − first)
+    inverted: bool = False
+
     @cached_property
     def W(self) -> Array:
         """L⁻¹."""
-        return invert_lower(self.L)
+        return self.factor if self.inverted else invert_lower(self.factor)
 
     @cached_property
     def alpha(self) -> Array:
         """A⁻¹y = Wᵀz."""
-        z, _, _ = self._variance
-        return z @ self.W
+        return self.z @ self.W
+
+    def more(self, K: Array, targets: Array, noises: Array) -> Fit:
+        """The same after k further observations, of which K are the correlations with all, without noise: (k, n + k).
+
+        [[A, Bᵀ], [B, D]] has the factor [[L, 0], [V, C]] with V = BWᵀ and CCᵀ = D − VVᵀ. `targets` are those of all
+        n + k, since standardised by all that was seen they may be others; `noises` are those of the new ones.
+        """
+        n = len(self.z)
+        V = K[:, :n] @ self.W.T
+        C, jitter = cholesky(K[:, n:] - V @ V.T, noises)
+        W = extend_inverse_lower(self.W, V, invert_lower(C))
+        pivots, noises = np.concatenate([self.pivots, np.diagonal(C)]), np.concatenate([self.noises, noises])
+        jitter = max(self.jitter, jitter)
+        return replace(
+            self, factor=W, pivots=pivots, z=W @ targets, targets=targets, noises=noises, jitter=jitter, inverted=True
+        )
+
+    def forecast(self) -> Forecast:
+        """Its forecasts alone, which take far less memory."""
+        about = (self.targets, self.noises, self.sure, self.jitter)
+        return Forecast(self.expert, self.first, self.pivots, self.z, *about)
 
 
 @lru_cache(maxsize=512)
@@ -186,7 +214,9 @@ def _gammas(sure: float, n: int) -> Array:
 def fit(expert: Expert, first: int, K: Array, targets: Array, noises: Array, sure: float) -> Fit:
     """`expert` on the observations from `first` on, whose correlation without noise is K."""
     L, jitter = cholesky(K, noises)
-    return Fit(expert, first, L, targets, noises, sure, jitter)
+    # all that is needed of L while it is in the processor's cache: later it takes as long as the factorisation
+    pivots, z = np.diagonal(L).copy(), solve_lower(L, targets)
+    return Fit(expert, first, pivots, z, targets, noises, sure, jitter, L)
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,26 +312,45 @@ class Bank:
         return Stretched(self.kernels[k], stretch) if stretch else self.kernels[k]
 
     def fits(self, experts: Sequence[Expert], seen: Seen) -> list[Fit]:
-        """The experts on a window; what they have in common is computed once."""
-        K = {shape: self.kernel(shape)(seen.X, seen.X) for shape in {e.shape for e in experts}}
-        ways = {e.time for e in experts} | {e.tide.time for e in experts if e.tide}
-        T = dict(_in_time(ways, seen.clock))
-        made = []
+        """The experts on a window."""
+        return list(self._fits(experts, seen))
+
+    def forecasts(self, experts: Sequence[Expert], seen: Seen) -> list[Forecast]:
+        """What they would have said of what was seen."""
+        return [fit.forecast() for fit in self._fits(experts, seen)]
+
+    def _fits(self, experts: Sequence[Expert], seen: Seen) -> Iterator[Fit]:
+        for e, A in zip(experts, self._correlations(experts, seen), strict=True):
+            f = seen.place(e.since)
+            yield fit(e, f, A, seen.targets[f:], e.noises(seen.numbers[f:]), self.sure)
+
+    def more(self, fits: Sequence[Fit], seen: Seen, *, known: int) -> list[Fit]:
+        """The same after further observations: `seen` begins with the `known` that they are of."""
+        rows = self._correlations([f.expert for f in fits], seen, known)
+        return [
+            f.more(A, seen.targets[f.first :], f.expert.noises(seen.numbers[known:]))
+            for f, A in zip(fits, rows, strict=True)
+        ]
+
+    def _correlations(self, experts: Sequence[Expert], seen: Seen, new: int = 0) -> Iterator[Array]:
+        """K_S∘K_T + vK_h of what each expert knows, from place `new` on, with all it knows; in parts computed once."""
+        X, clock = seen.X[new:], seen.clock[new:]
+        K = {shape: self.kernel(shape)(X, seen.X) for shape in {e.shape for e in experts}}
+        T = dict(_in_time({e.time for e in experts} | {e.tide.time for e in experts if e.tide}, clock, seen.clock))
         for e in experts:
             f = seen.place(e.since)
-            A = K[e.shape][f:, f:] * T[e.time][f:, f:]
+            rows = slice(max(f - new, 0), None)
+            A = K[e.shape][rows, f:] * T[e.time][rows, f:]
             if e.tide:
-                A += e.tide.variance * T[e.tide.time][f:, f:]
-            made.append(fit(e, f, A, seen.targets[f:], e.noises(seen.numbers[f:]), self.sure))
-            _ = made[-1].forecasts  # while L is in the processor's cache: later it takes as long as the factorisation
-        return made
+                A += e.tide.variance * T[e.tide.time][rows, f:]
+            yield A
 
     def covariance(self, expert: Expert, X: Array, clock: Array) -> Array:
         """K_S∘K_T + vK_h: (n, n)."""
         A = self.kernel(expert.shape)(X, X) * expert.time(clock, clock)
         return A + expert.tide.variance * expert.tide.time(clock, clock) if expert.tide else A
 
-    def weights(self, fits: Sequence[Fit], prior: Array, seen: Seen, new: int = 0) -> Array:
+    def weights(self, fits: Sequence[Forecast], prior: Array, seen: Seen, new: int = 0) -> Array:
         """The weights of `fits` before each that came from place `new` on, and after the last, from those in `prior`.
 
         Those that have none there are born at the place of their last change.
@@ -314,13 +363,13 @@ class Bank:
         return shared(forecasts[:, new:], prior, prior, self.families(experts), births)
 
 
-def _in_time(kernels: Iterable[TimeKernel], clock: Array) -> Iterator[tuple[TimeKernel, Array]]:
+def _in_time(kernels: Iterable[TimeKernel], now: Array, clock: Array) -> Iterator[tuple[TimeKernel, Array]]:
     """k_T of all pairs; where gaps are whole numbers, as of steps, each number is computed once."""
-    gaps = np.abs(clock[:, None] - clock[None, :])
+    gaps = np.abs(now[:, None] - clock[None, :])
     longest = float(gaps.max(initial=0.0))
     whole = gaps.astype(np.int64) if longest < WHOLE else None
     if whole is None or not np.array_equal(whole, gaps):
-        yield from ((kernel, kernel(clock, clock)) for kernel in kernels)
+        yield from ((kernel, kernel(now, clock)) for kernel in kernels)
         return
     ages = np.arange(longest + 1)
     yield from ((kernel, kernel(np.zeros(1), ages)[0][whole]) for kernel in kernels)

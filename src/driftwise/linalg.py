@@ -93,13 +93,13 @@ def times_lower(X: Array, W: Array, *, transposed: bool = False) -> Array:
     return product.T
 
 
-def extend_inverse_lower(W: Array, v: Array, s: float) -> Array:
-    """The inverse of the factor [[L, 0], [vᵀ, s]], given W = L⁻¹: its last row is (−vᵀW/s, 1/s)."""
-    n = len(W)
-    extended = np.zeros((n + 1, n + 1), order="F")
+def extend_inverse_lower(W: Array, V: Array, C: Array) -> Array:
+    """The inverse of the factor [[L, 0], [V, C⁻¹]], given W = L⁻¹: its last rows are (−CVW, C)."""
+    n, k = len(W), len(C)
+    extended = np.zeros((n + k, n + k), order="F")
     extended[:n, :n] = W
-    extended[n, :n] = (v @ W) / -s
-    extended[n, n] = 1 / s
+    extended[n:, :n] = -C @ (V @ W)
+    extended[n:, n:] = C
     return extended
 
 

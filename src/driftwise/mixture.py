@@ -126,7 +126,7 @@ class Mixture:
     @property
     def information_gain(self) -> float:
         """½ ln det(I + K/λ), of the experts by their weights."""
-        gains = [np.log(np.diagonal(f.L)).sum() - 0.5 * np.log(f.noises).sum() for f in self.fits]
+        gains = [np.log(f.pivots).sum() - 0.5 * np.log(f.noises).sum() for f in self.fits]
         return max(float(self.shares @ gains), 0.0)
 
     @property
@@ -144,9 +144,18 @@ class Mixture:
     # --- machinery ----------------------------------------------------------------------------------------------
 
     @cached_property
+    def _imagined(self) -> Seen:
+        """What was seen, and the pending points as if they had been answered now."""
+        p, n = len(self.pending), int(self.seen.numbers[-1]) if len(self) else 0
+        X = np.array(self.pending).reshape(p, self.seen.X.shape[1])
+        location, _ = self.seen.units
+        numbers, now = np.arange(n + 1, n + 1 + p), np.full(p, self.now)
+        return self.seen.followed_by(Seen(numbers, now, X, np.full(p, location), self.seen.frame)) if p else self.seen
+
+    @property
     def _X(self) -> Array:
         """The points observed, and those imagined: (n + p, d)."""
-        return np.vstack([self.seen.X, *(np.array(x)[None] for x in self.pending)])
+        return self._imagined.X
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
@@ -155,15 +164,15 @@ class Mixture:
     @cached_property
     def voices(self) -> tuple[Voice, ...]:
         """Heaviest first."""
-        p, now = len(self.pending), self.seen.since_last(np.array([self.now]))
-        made = []
-        for i in self._order:
-            f = self.fits[i]
-            e, clock = f.expert, self.seen.clock[f.first :]
-            fade = np.concatenate([e.time(now, clock)[0], np.ones(p)])
-            lift = e.tide.variance * np.concatenate([e.tide.time(now, clock)[0], np.ones(p)]) if e.tide else 0 * fade
+        seen, fits, made = self._imagined, [self.fits[i] for i in self._order], []
+        imagined = self.bank.more(fits, seen, known=len(self)) if self.pending else fits
+        now = seen.since_last(np.array([self.now]))
+        for f, share, told in zip(fits, self.shares[self._order], imagined, strict=True):
+            e, clock = f.expert, seen.clock[f.first :]
+            fade = e.time(now, clock)[0]
+            lift = e.tide.variance * e.tide.time(now, clock)[0] if e.tide else 0 * fade
             stood = int(self.seen.numbers[-1] - self.seen.numbers[f.first]) if len(f.targets) else 0
-            made.append(Voice(f, float(self.shares[i]), fade, lift, stood, self._imagined(f, now[0]) if p else f))
+            made.append(Voice(f, float(share), fade, lift, stood, told))
         return tuple(made)
 
     @cached_property
@@ -175,13 +184,6 @@ class Mixture:
         """As few as have the share `least` of the weight."""
         enough = 1 + int(np.searchsorted(np.cumsum(self.shares[self._order]), least - 1e-9))
         return self._choruses.setdefault(enough, Chorus(self.voices[:enough], len(self._X)))
-
-    def _imagined(self, f: Fit, now: float) -> Fit:
-        """The same with the pending points among the observations."""
-        X = self._X[f.first :]
-        clock = np.concatenate([self.seen.clock[f.first :], np.full(len(self.pending), now)])
-        noises = np.concatenate([f.noises, np.full(len(self.pending), f.expert.noise)])
-        return fit(f.expert, 0, self.bank.covariance(f.expert, X, clock), np.zeros(len(X)), noises, f.sure)
 
     def _heard(
         self, X: Array, *, least: float = 1.0, tide: bool = True

@@ -57,7 +57,7 @@ class Posterior:
         v = self._W @ k
         s2 = max(grown.K[-1, -1] - v @ v, 0.0) + self.noise
         if s2 > SINGULAR * np.diagonal(grown.K).max():
-            grown.__dict__["_root"] = (extend_inverse_lower(self._W, v, np.sqrt(s2)), self.jitter)
+            grown.__dict__["_root"] = (extend_inverse_lower(self._W, v[None], np.array([[s2**-0.5]])), self.jitter)
         return grown
 
     def drop_oldest(self) -> Posterior:

@@ -37,6 +37,7 @@ class Seen:
     X: Array  # (n, d)
     y: Array  # (n,)
     frame: Frame
+    pace: float | None = None  # the typical gap, where that is settled
 
     @classmethod
     def nothing(cls, frame: Frame) -> Seen:
@@ -55,6 +56,20 @@ class Seen:
             np.append(self.y[old], seen.y),
             self.frame,
         )
+
+    def followed_by(self, later: Seen) -> Seen:
+        """These and `later` ones, time counted as it is here."""
+        return Seen(
+            np.concatenate([self.numbers, later.numbers]),
+            np.concatenate([self.at, later.at]),
+            np.vstack([self.X, later.X]),
+            np.concatenate([self.y, later.y]),
+            self.frame,
+            self.gap,
+        )
+
+    def after(self, number: int) -> Seen:
+        return self.only(np.arange(self.place(number + 1), len(self)))
 
     def only(self, rows: NDArray[np.intp]) -> Seen:
         return replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
@@ -113,6 +128,8 @@ class Seen:
     @cached_property
     def gap(self) -> float:
         """The typical time between two observations."""
+        if self.pace is not None:
+            return self.pace
         with np.errstate(over="ignore"):
             gaps = np.abs(np.diff(self.at)) / np.maximum(np.diff(self.numbers), 1)
         gaps = gaps[(gaps > 0) & np.isfinite(gaps)]

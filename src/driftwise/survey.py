@@ -23,7 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from driftwise.bank import Bank, Expert, Fit, Tide
+from driftwise.bank import Bank, Expert, Fit, Forecast, Tide
 from driftwise.records import Array
 from driftwise.seen import Memory, Seen
 from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
@@ -63,16 +63,16 @@ class Survey:
     @cached_property
     def weighted(self) -> tuple[tuple[Expert, ...], Array]:
         """Every expert, those that were found included, and their weights now."""
-        experts, fits = self.bank.experts, self.bank.fits(self.bank.experts, self.seen)
+        experts, fits = self.bank.experts, self.bank.forecasts(self.bank.experts, self.seen)
         found = self._found(fits)
         prior = np.concatenate([np.ones(len(experts)), np.full(len(found), FOUND)])
-        experts, fits = experts + found, fits + self.bank.fits(found, self.seen)
+        experts, fits = experts + found, fits + self.bank.forecasts(found, self.seen)
         path = self.bank.weights(fits, prior, self.seen)
         for changes in (self._changes, self._around, self._again):
             born = changes(experts, path)
             if not born:
                 break
-            experts, fits = experts + born, fits + self.bank.fits(born, self.seen)
+            experts, fits = experts + born, fits + self.bank.forecasts(born, self.seen)
             prior = np.concatenate([prior, np.zeros(len(born))])
             path = self.bank.weights(fits, prior, self.seen)
         return experts, path[-1]
@@ -85,9 +85,14 @@ class Survey:
         kept = order[w[order] >= self.bank.least * w[order[0]]]
         return tuple(experts[i] for i in kept), w[kept] / w[kept].sum()
 
+    @cached_property
+    def fits(self) -> tuple[Fit, ...]:
+        """These on what was seen."""
+        return tuple(self.bank.fits(self.live[0], self.seen))
+
     # --- ways to move -------------------------------------------------------------------------------------------
 
-    def _found(self, fits: Sequence[Fit]) -> tuple[Expert, ...]:
+    def _found(self, fits: Sequence[Forecast]) -> tuple[Expert, ...]:
         """What says more of the window than the bank's best does: a shape, a cycle, or a tide, for every family."""
         if len(self.seen) < LEAST:
             return ()
@@ -106,12 +111,12 @@ class Survey:
             found += self.bank.families_of(SLOW, shapes, noises, tide)
         return found
 
-    def _refined(self, best: Fit) -> Fit:
+    def _refined(self, best: Forecast) -> Forecast:
         """`best` with lengthscales of their own, or another noise, one step at a time while it says clearly more."""
         for _ in range(PASSES):
             near = _stretches(best.expert, self.seen.X.shape[1]) if self.bank.ard else []
             near += _noises(best.expert, self.bank)
-            better = max(self.bank.fits(near, self.seen), key=lambda f: f.evidence, default=best)
+            better = max(self.bank.forecasts(near, self.seen), key=lambda f: f.evidence, default=best)
             if better.evidence < best.evidence + CLEARLY:
                 break
             best = better
@@ -119,7 +124,7 @@ class Survey:
 
     def _best(self, scan: Mapping[Expert, What], bar: float) -> What | None:
         """What the best of these experts tries, if its evidence is above the bar."""
-        best = max(self.bank.fits(tuple(scan), self.seen), key=lambda f: f.evidence, default=None)
+        best = max(self.bank.forecasts(tuple(scan), self.seen), key=lambda f: f.evidence, default=None)
         return scan[best.expert] if best and best.evidence > bar else None
 
     @property
@@ -155,7 +160,7 @@ class Survey:
         """Whoever was heaviest when they came, without them, one after the other."""
         were = {experts[i]: None for i in np.argmax(path[:-1], axis=1) if not experts[i].since}
         return tuple(
-            e for f in self.bank.fits(tuple(were), self.seen) for e in without_outliers(self.bank, f, self.seen)
+            e for f in self.bank.forecasts(tuple(were), self.seen) for e in without_outliers(self.bank, f, self.seen)
         )
 
     def _louder(self, experts: Sequence[Expert], path: Array, places: Iterable[int]) -> tuple[Expert, ...]:
@@ -190,7 +195,7 @@ class Survey:
         return replace(expert, earlier=(*earlier, (number, noise)))
 
 
-def without_outliers(bank: Bank, fit: Fit, seen: Seen, since: int = 0) -> list[Expert]:
+def without_outliers(bank: Bank, fit: Forecast, seen: Seen, since: int = 0) -> list[Expert]:
     """The same without the first that it takes for an outlier, from number `since` on; then without the next, too."""
     made: list[Expert] = []
     while len(made) < OUTLIERS:
@@ -199,7 +204,7 @@ def without_outliers(bank: Bank, fit: Fit, seen: Seen, since: int = 0) -> list[E
         if not len(outliers):
             break
         made.append(fit.expert.without(int(outliers[0])))
-        [fit] = bank.fits(made[-1:], seen)
+        [fit] = bank.forecasts(made[-1:], seen)
     return made
 
 

@@ -153,8 +153,9 @@ def test_candidates_in_any_unit_are_the_same():
 def test_between_surveys_few_experts_are_followed_and_the_window_bounds_them():
     made = policy("auto", LINE, window=32)
     _, state = chosen(made, 70)
-    assert len(state.seen) == 32
     assert len(state.survey.seen) == 32
+    assert state.seen.numbers[-7:].tolist() == [*range(64, 71)]  # the last survey was at 64
+    assert len(state.seen) == 38
     fits, w = state.panel
     assert len(fits) <= made.bank.most + BLOCK // 4
     assert w.sum() == pytest.approx(1.0)

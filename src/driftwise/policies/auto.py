@@ -41,10 +41,12 @@ class Known:
     memory: Memory
     survey: Survey
 
-    @property
+    @cached_property
     def seen(self) -> Seen:
-        """What the experts see now."""
-        return self.memory.kept
+        """What the experts see now: what they saw at the survey, and what came since."""
+        surveyed = self.survey.seen
+        since = self.memory.all.after(int(surveyed.numbers[-1])) if len(surveyed) else surveyed
+        return surveyed.followed_by(since) if len(since) else surveyed
 
     @cached_property
     def panel(self) -> tuple[tuple[Fit, ...], Array]:
@@ -53,19 +55,16 @@ class Known:
         After a survey these follow the forecasts of what came since; every GAP numbers a restart of the heaviest of
         them is born.
         """
-        bank, seen, (live, w) = self.survey.bank, self.seen, self.survey.live
-        if not len(seen):
-            return tuple(bank.fits(live, seen)), w
-        surveyed, number = int(self.survey.seen.numbers[-1]), int(seen.numbers[-1])
-        born = _young(live[0], surveyed, number) if bank.changes else ()
-        fits = bank.fits((*live, *born), seen)
+        bank, seen, fits, (live, w) = self.survey.bank, self.seen, self.survey.fits, self.survey.live
+        known = len(self.survey.seen)
+        if len(seen) == known:
+            return fits, w
+        surveyed, number = int(seen.numbers[known - 1]), int(seen.numbers[-1])
+        fits = tuple(bank.more(fits, seen, known=known))
         if bank.changes:
-            outliers = without_outliers(bank, fits[0], seen, surveyed + 1)
-            born, fits = (*born, *outliers), fits + bank.fits(outliers, seen)
-        if number == surveyed:
-            return tuple(fits), w
-        start = np.concatenate([w, np.zeros(len(born))])
-        return tuple(fits), bank.weights(fits, start, seen, seen.place(surveyed + 1))[-1]
+            born = (*_young(live[0], surveyed, number), *without_outliers(bank, fits[0], seen, surveyed + 1))
+            fits, w = fits + tuple(bank.fits(born, seen)), np.concatenate([w, np.zeros(len(born))])
+        return fits, bank.weights(fits, w, seen, known)[-1]
 
 
 def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
@@ -120,7 +119,7 @@ class Auto:
         *,
         known_kernel: Kernel | None = None,
         width: float | None = None,
-        window: int = 200,
+        window: int = 184,
         max_step: float | None = None,
         changes: bool = True,
         smooth: bool = True,
