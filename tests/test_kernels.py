@@ -114,6 +114,8 @@ def test_empirical_kernel_looks_up():
     X = np.array([[1.0], [0.0], [1.0]])
     np.testing.assert_array_equal(kernel(X, X), np.array(C)[[1, 0, 1]][:, [1, 0, 1]])
     np.testing.assert_array_equal(kernel.diagonal(X), [2.0, 1.0, 2.0])
+    np.testing.assert_array_equal(kernel(np.eye(2), X), np.array(C)[:, [1, 0, 1]])
+    np.testing.assert_array_equal(kernel.diagonal(np.eye(2)), [1.0, 2.0])
     assert kernel == Empirical(np.array(C))
     with pytest.raises(InvalidInput, match="no gradient"):
         kernel.gradient(X, X)

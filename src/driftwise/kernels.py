@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from driftwise import checks
@@ -222,7 +223,10 @@ class Product:
 
 @dataclass(frozen=True)
 class Empirical:
-    """k(i, j) = C[i, j]: a covariance known only at finitely many candidates, whose one coordinate is their index."""
+    """k(i, j) = C[i, j]: a covariance known only at finitely many candidates.
+
+    Their one coordinate is their index, or they have a coordinate for each, of which that at their index is 1.
+    """
 
     covariance: tuple[tuple[float, ...], ...]
 
@@ -236,15 +240,19 @@ class Empirical:
 
     def __call__(self, X: Array, Y: Array) -> Array:
         matrix: Array = self._matrix  # type: ignore[attr-defined]
-        return matrix[np.ix_(X[:, 0].astype(int), Y[:, 0].astype(int))]
+        return matrix[np.ix_(_index(X), _index(Y))]
 
     def diagonal(self, X: Array) -> Array:
-        index = X[:, 0].astype(int)
+        index = _index(X)
         matrix: Array = self._matrix  # type: ignore[attr-defined]
         return matrix[index, index]
 
     def gradient(self, X: Array, Y: Array) -> Array:
         raise InvalidInput("an empirical kernel has no gradient; use it on Candidates")
+
+
+def _index(X: Array) -> NDArray[np.intp]:
+    return X[:, 0].astype(np.intp) if X.shape[1] == 1 else X.argmax(axis=1)
 
 
 def check_bounded(kernel: Kernel, X: Array) -> None:

@@ -41,6 +41,7 @@ FAST: Times = (*map(Forgetting, (0.03, 0.1, 0.5)), MaternInTime(2.5, 15.0), Mate
 SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
 TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # of one lengthscale at a time, and of each in all
+COORDINATES = 64  # up to which they have lengthscales of their own
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # steps of the noise beyond those of the bank, and where they end
 CLEARLY, PASSES = 3.0, 8  # nats that each of these must bring; how many there are at most
 OUTLIERS = 4  # that are left out at most
@@ -209,8 +210,8 @@ def without_outliers(bank: Bank, fit: Forecast, seen: Seen, since: int = 0) -> l
 
 
 def _stretches(expert: Expert, dim: int) -> list[Expert]:
-    """The same with one lengthscale shorter or longer; where there is but one the bank has enough of them."""
-    if dim == 1:
+    """The same with one lengthscale shorter or longer; of one the bank has enough, of too many none is tried."""
+    if not 1 < dim <= COORDINATES:
         return []
     now = expert.stretch or (1.0,) * dim
     longer = [(j, now[j] * factor) for j in range(dim) for factor in STRETCHES]

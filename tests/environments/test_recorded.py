@@ -41,7 +41,7 @@ def test_without_points_the_kernel_is_the_covariance_of_the_training_rows(tmp_pa
     assert world.best(1) == REWARDS[6].max()
     C = np.cov(REWARDS[:6], rowvar=False)
     X = world.space.points
-    assert X.tolist() == [[0.0], [1.0], [2.0]]
+    assert X.tolist() == np.eye(3).tolist()
     assert isinstance(world.kernel, Empirical)
     assert world.kernel(X, X) == pytest.approx(C / C.diagonal().max())
     assert world.kernel.diagonal(X).max() == pytest.approx(1.0)

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from driftwise import checks
-from driftwise.environments.recorded import Recorded, empirical
+from driftwise.environments.recorded import Recorded, empirical, unordered
 from driftwise.errors import InvalidInput, missing_extra
 from driftwise.kernels import Kernel, Matern
 from driftwise.records import Array
@@ -258,9 +258,7 @@ def _sensors(table: Array, seed: int, horizon: int, name: str) -> Recorded:
     train, rest = table[: len(table) // 2], table[len(table) // 2 :]
     location, scale = float(train.mean()), float(train.std(axis=0, ddof=1).max())
     rows = _stretch((rest - location) / scale, horizon, seed)
-    return _recorded(
-        rows, Candidates(np.arange(table.shape[1], dtype=float), ["station"]), empirical(train), seed, name
-    )
+    return _recorded(rows, unordered(table.shape[1]), empirical(train), seed, name)
 
 
 def _stretch(table: Array, horizon: int, seed: int, *, circular: bool = False) -> Array:

@@ -108,7 +108,7 @@ def recorded(
     """A recording from a CSV (or an array) of rewards, and one of the candidates' coordinates: a row a candidate.
 
     With coordinates the kernel is the given one, or Matérn-5/2 with a fifth of each coordinate's range as lengthscale.
-    Without, candidates are their indices, and the kernel is the empirical covariance of the first `train` rows (by
+    Without, candidates have no order, and the kernel is the empirical covariance of the first `train` rows (by
     default half of them), over its largest variance so that k(x, x) ≤ 1; the rows after these are played back.
 
     >>> world = recorded(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
@@ -136,7 +136,6 @@ def _without_points(
     table: Array, labels: tuple[str, ...], kernel: Kernel | None, train: int | None, **rest: Any
 ) -> Recorded:
     T, n = table.shape
-    space = Candidates(np.arange(n, dtype=float), ["candidate"])
     if kernel is not None:
         raise InvalidInput("a kernel needs the candidates' coordinates; give points, or leave the kernel out")
     rows = int(T * TRAINING) if train is None else checks.count("train", train, least=2)
@@ -145,7 +144,16 @@ def _without_points(
             f"without points, at least 2 rows are needed to learn a kernel from and 1 to play back, got {rows} of {T}; "
             "give points, or more rows"
         )
-    return Recorded(table[rows:], space, empirical(table[:rows]), labels=labels, **rest)
+    return Recorded(table[rows:], unordered(n), empirical(table[:rows]), labels=labels, **rest)
+
+
+def unordered(n: int) -> Candidates:
+    """n candidates, none nearer to another: a coordinate for each, of which one is 1, as a `Choice` has it.
+
+    >>> unordered(2).points.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return Candidates(np.eye(n))
 
 
 def empirical(rewards: Array) -> Empirical:
