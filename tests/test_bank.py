@@ -256,9 +256,7 @@ def test_after_further_observations_it_is_as_if_all_had_been_there(known):
     before = seen.only(np.arange(known))
     whole = before.followed_by(seen.after(int(before.numbers[-1])))
     assert whole.gap == before.gap
-    assert (abs(whole.gap - seen.gap) < 0.1) == (
-        known == 29
-    )  # gaps become longer: all have another median
+    assert (abs(whole.gap - seen.gap) < 0.1) == (known == 29)  # gaps become longer: all have another median
     for more, anew in zip(
         BANK.more(BANK.fits(EXPERTS, before), whole, known=known), BANK.fits(EXPERTS, whole), strict=True
     ):

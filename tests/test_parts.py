@@ -1,0 +1,52 @@
+"""What each part of auto is worth: the table and its picture."""
+
+import numpy as np
+import pytest
+from benchmarks.parts import VARIANTS, WORLDS, Variant, main, picture, plan, regrets, rows
+
+from driftwise.lab.results import Folder
+from driftwise.lab.suites import suite
+from driftwise.lab.trials import Result, Timing
+
+STILL = suite("drift-zoo").case("box2d/still")
+
+
+def test_every_variant_lacks_something():
+    world = STILL.environment(0)
+    made = {label: Variant(label).on(world) for label in VARIANTS}
+    assert len({repr(policy) for policy in made.values()}) == len(VARIANTS)
+    assert len(made["one expert: Matérn .25, ε = .01, noise .03"].bank.experts) == 1
+    assert made["no learned kernel: Matérn, .25"].kernels == made["auto"].kernels[1:2]
+
+
+def test_trials_are_told_apart():
+    trials = plan(3)
+    assert len({trial.key for trial in trials}) == len(trials) == 3 * len(WORLDS) * len(VARIANTS)
+
+
+def test_rows_are_means_and_what_they_are_above_autos():
+    auto = np.arange(8.0).reshape(4, 2)
+    [first, second] = rows({"auto": auto, "no cycles": auto + np.array([0.5, 1.5])})
+    assert first.cells == ("auto", "0.500", "2.500", "4.500", "6.500", "3.500", "")
+    assert second.more[0] == pytest.approx(1.0)
+    assert second.more[1] <= 1.0 <= second.more[2]
+    assert second.cells[-1].startswith("+1.000 (")
+
+
+def test_what_is_in_a_folder_is_put_in_its_place(tmp_path):
+    trials = plan(2)
+    with Folder(tmp_path) as folder:
+        for i, t in enumerate(trials):
+            facts = (t.suite, t.case.name, t.contender.label, t.seed, t.horizon, float(i * t.horizon))
+            folder.append(Result(t.key, *facts, 0.0, (), None, (), (), None, ()), Timing(t.key, *[0.0] * 7))
+    found = regrets(tmp_path, trials)
+    for i, t in enumerate(trials):
+        assert found[t.contender.label][WORLDS.index(t.case.name), t.seed] == pytest.approx(i)
+    picture(rows(found), tmp_path / "parts.png")
+    assert (tmp_path / "parts.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_seed_has_no_interval(capsys):
+    with pytest.raises(SystemExit):
+        main(["--seeds", "1"])
+    assert "at least 2" in capsys.readouterr().err
