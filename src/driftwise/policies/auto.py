@@ -78,10 +78,11 @@ class Auto:
     """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: lengthscales × drifts × noises, changes, cycles.
 
     It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
-    function of `window` of the last SPAN observations; the whole bank is surveyed when the observation's number passes
-    a multiple of BLOCK, and in between the best few experts are followed. O(w³) a step, for ever. With `known_kernel`
-    (of the rewards as they come, expected around 0) only drift and noise are learned. `max_step` limits how far, in
-    the unit cube, a suggestion may be from the last observation.
+    function of `window` of the last SPAN observations and of what came since the last survey: the whole bank is
+    surveyed when the observation's number passes a multiple of BLOCK, and in between the best few experts are followed.
+    O(w³) a survey and O(w²) a step, for ever. With `known_kernel` (of the rewards as they come, expected around 0) only
+    drift and noise are learned. `max_step` limits how far, in the unit cube, a suggestion may be from the last
+    observation.
 
     >>> from driftwise import Candidates
     >>> policy = Auto.of(Candidates([[0.0], [1.0]]))
