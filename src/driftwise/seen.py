@@ -14,6 +14,7 @@ from driftwise.records import Array, Observation
 SPAN = 2000  # observations of which some are kept
 NEAR = 0.05  # times √d: the later of two observations so near makes the earlier one less needed
 PLACE = 0.1  # times √d: observations so near were made at one place
+CHOICES = 100  # d up to which that counts: two choices, each with a coordinate of its own, are √2 apart whatever d is
 TAIL = 0.1  # so large a part of the places, at either end, may be outliers
 REACH = 3.0  # rewards are cut off so many times the range of the rest beyond it
 CAUTION = 0.1  # how likely the true spread is above the one assumed
@@ -88,7 +89,7 @@ class Seen:
         X = self.X / np.array(self.frame.sides)
         squares = np.square(X).sum(axis=1)
         apart = squares[:, None] + squares[None, :] - 2 * (X @ X.T)
-        return 1 / np.maximum((apart <= PLACE**2 * X.shape[1]).sum(axis=1), 1)
+        return 1 / np.maximum((apart <= PLACE**2 * min(X.shape[1], CHOICES)).sum(axis=1), 1)
 
     @cached_property
     def cut(self) -> Array:
@@ -167,7 +168,7 @@ class Memory:
     def observe(self, seen: Observation) -> Memory:
         old = slice(max(len(self.newer) - SPAN + 1, 0), None)
         away = (self.all.X[old] - np.array(seen.x)) / np.array(self.all.frame.sides)
-        near = np.square(away).sum(axis=1) <= NEAR**2 * len(seen.x)
+        near = np.square(away).sum(axis=1) <= NEAR**2 * min(len(seen.x), CHOICES)
         return Memory(self.all.observe(seen, keep=SPAN), np.append(self.newer[old] + near, 0), self.most)
 
     @cached_property

@@ -10,8 +10,9 @@ from driftwise import RBF, Candidates, Choice, Float, Int, Study, policy
 from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
 from driftwise.policies import replay
-from driftwise.policies.auto import BLOCK, LEVEL
+from driftwise.policies.auto import BLOCK, LEVEL, ROUGH, SMOOTH, default_kernels
 from driftwise.records import Ask, Observation
+from driftwise.spaces import as_space
 
 LINE = Candidates(np.linspace(0, 1, 21)[:, None])
 BOX = {"a": Float(0, 1), "b": Float(0, 1)}
@@ -295,3 +296,31 @@ def test_policies_that_cannot_say_say_so():
         study.drift()
     with pytest.raises(InvalidInput, match="no rewards"):
         _ = Study("t", space=BOX, policy="auto").alarm
+
+
+def lengthscales(space):
+    return [kernel.first.lengthscale[0] for kernel in default_kernels(as_space(space))]
+
+
+def test_lengthscales_grow_with_the_dimension_and_not_with_the_number_of_choices():
+    """Two settings are √(d/6) apart on average in a cube, and √2 where each is a choice of its own."""
+    for space, breadth in (
+        ({"a": Float(0, 1)}, 2),
+        ({"a": Float(0, 1), "b": Float(1, 9), "n": Int(1, 5)}, 3),
+        ({f"x{i}": Float(0, 1) for i in range(6)}, 6),
+        ({"c": Choice(list(range(4)))}, 4),
+        ({"c": Choice(list(range(100)))}, 12 * 0.99),
+        ({"c": Choice(list(range(100))), "a": Float(0, 1)}, 12 * 0.99 + 1),
+        (Candidates(np.eye(100)), 12 * 0.99),
+        (Candidates(5 * np.eye(3)), 3),
+    ):
+        scale = 5 if isinstance(space, Candidates) and len(space) == 3 else 1
+        each = [scale * ell * np.sqrt(breadth / 2) for ell in (*ROUGH, *SMOOTH)]
+        assert lengthscales(space) == pytest.approx(each)
+
+
+def test_of_many_choices_each_is_a_place():
+    """However many coordinates they have, two choices are √2 apart."""
+    _, state = chosen(policy("auto", Candidates(np.eye(300))), 30, lambda x, t: float(np.argmax(x) % 7))
+    seen = state.seen
+    assert seen.standing.sum() == pytest.approx(len(np.unique(seen.X, axis=0)))

@@ -18,7 +18,7 @@ from driftwise.mixture import Mixture, Optimism
 from driftwise.near import nearby
 from driftwise.records import Array, Ask, Observation
 from driftwise.seen import SPAN, Frame, Memory, Seen
-from driftwise.spaces import Space, as_space
+from driftwise.spaces import Box, Choice, Space, as_space
 from driftwise.survey import Survey, without_outliers
 from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
 
@@ -180,10 +180,21 @@ def default_kernels(space: Space) -> tuple[Kernel, ...]:
 
     A smooth function looks, near its top, like a rough one of a longer lengthscale, which would be surer of the rest.
     """
-    sides = math.sqrt(max(space.dim, 2) / 2) * _sides(space)
+    sides = math.sqrt(max(_breadth(space), 2) / 2) * _sides(space)
     made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH]
     made += [RBF(tuple((ell * sides).tolist())) for ell in SMOOTH]
     return tuple(Sum(kernel, Level(LEVEL)) for kernel in made)
+
+
+def _breadth(space: Space) -> float:
+    """Its dimension, where a coordinate counts for what its variance has of that of an interval, at most 1.
+
+    Two of a hundred choices, each with a coordinate of its own, are no further apart than two of ten.
+    """
+    if isinstance(space, Box) and space.points is None:
+        sizes = (p.size if isinstance(p, Choice) else 1 for _, p in space.parameters)
+        return float(sum(1 if n == 1 else min(12 * (1 - 1 / n), n) for n in sizes))
+    return float(np.minimum(12 * np.var(np.asarray(space.points) / _sides(space), axis=0), 1.0).sum())
 
 
 def _sides(space: Space) -> Array:
