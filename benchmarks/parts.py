@@ -25,6 +25,7 @@ from driftwise.environments.world import SeededEnvironment  # noqa: E402
 from driftwise.lab.engine import engine  # noqa: E402
 from driftwise.lab.experiment import conduct, versions  # noqa: E402
 from driftwise.lab.measures import paired  # noqa: E402
+from driftwise.lab.metrics import Interval  # noqa: E402
 from driftwise.lab.results import Folder, failures  # noqa: E402
 from driftwise.lab.suites import suite  # noqa: E402
 from driftwise.lab.trials import Trial  # noqa: E402
@@ -84,12 +85,11 @@ class Row:
 
     label: str
     worlds: tuple[float, ...]
-    more: tuple[float, float, float]
+    more: Interval
 
     @property
     def cells(self) -> tuple[str, ...]:
-        value, low, high = self.more
-        more = "" if self.label == "auto" else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
+        more = "" if self.label == "auto" else f"{self.more.mean:+.3f} ({self.more.low:+.3f} to {self.more.high:+.3f})"
         return self.label, *(f"{x:.3f}" for x in (*self.worlds, np.mean(self.worlds))), more
 
 
@@ -103,11 +103,10 @@ def plan(seeds: int) -> list[Trial]:
 def rows(regrets: Mapping[str, Array]) -> list[Row]:
     """From the mean regrets a step of each variant, (worlds, seeds)."""
     auto = regrets["auto"].mean(axis=0)
-    made = []
-    for label, R in regrets.items():
-        more = paired(R.mean(axis=0), auto).difference
-        made.append(Row(label, tuple(R.mean(axis=1).tolist()), (float(more.mean), float(more.low), float(more.high))))
-    return made
+    return [
+        Row(label, tuple(R.mean(axis=1).tolist()), paired(R.mean(axis=0), auto).difference)
+        for label, R in regrets.items()
+    ]
 
 
 def regrets(folder: Path, trials: Sequence[Trial]) -> dict[str, Array]:
@@ -140,6 +139,8 @@ def main(given: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(given)
     if asked.seeds < 2:
         parser.error(f"--seeds must be at least 2, for the intervals, got {asked.seeds}")
+    if asked.jobs < 1:
+        parser.error(f"--jobs must be at least 1, got {asked.jobs}")
     trials, console = plan(asked.seeds), Console(width=None if sys.stdout.isatty() else WIDTH)
     with Folder(asked.out) as folder, Progress(console=console) as progress:
         folder.describe({"format": 1, "versions": versions(), "asked": {"parts": list(VARIANTS), "seeds": asked.seeds}})

@@ -28,8 +28,8 @@ def test_rows_are_means_and_what_they_are_above_autos():
     auto = np.arange(8.0).reshape(4, 2)
     [first, second] = rows({"auto": auto, "no cycles": auto + np.array([0.5, 1.5])})
     assert first.cells == ("auto", "0.500", "2.500", "4.500", "6.500", "3.500", "")
-    assert second.more[0] == pytest.approx(1.0)
-    assert second.more[1] <= 1.0 <= second.more[2]
+    assert second.more.mean == pytest.approx(1.0)
+    assert second.more.low <= 1.0 <= second.more.high
     assert second.cells[-1].startswith("+1.000 (")
 
 
@@ -46,7 +46,8 @@ def test_what_is_in_a_folder_is_put_in_its_place(tmp_path):
     assert (tmp_path / "parts.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_one_seed_has_no_interval(capsys):
+@pytest.mark.parametrize(("given", "why"), [(["--seeds", "1"], "at least 2"), (["--jobs", "0"], "at least 1")])
+def test_what_cannot_be_asked_for_is_refused(given, why, capsys):
     with pytest.raises(SystemExit):
-        main(["--seeds", "1"])
-    assert "at least 2" in capsys.readouterr().err
+        main(given)
+    assert why in capsys.readouterr().err

@@ -167,13 +167,7 @@ class Forecast:
 class Fit(Forecast):
     """The same with W = L⁻¹, from which the expert predicts."""
 
-    factor: Array = field(repr=False)  # L, or W where it is at hand: (n − first, n − first)
-    inverted: bool = False
-
-    @cached_property
-    def W(self) -> Array:
-        """L⁻¹."""
-        return self.factor if self.inverted else invert_lower(self.factor)
+    W: Array = field(repr=False)  # (n − first, n − first)
 
     @cached_property
     def alpha(self) -> Array:
@@ -192,14 +186,7 @@ class Fit(Forecast):
         W = extend_inverse_lower(self.W, V, invert_lower(C))
         pivots, noises = np.concatenate([self.pivots, np.diagonal(C)]), np.concatenate([self.noises, noises])
         jitter = max(self.jitter, jitter)
-        return replace(
-            self, factor=W, pivots=pivots, z=W @ targets, targets=targets, noises=noises, jitter=jitter, inverted=True
-        )
-
-    def forecast(self) -> Forecast:
-        """Its forecasts alone, which take far less memory."""
-        about = (self.targets, self.noises, self.sure, self.jitter)
-        return Forecast(self.expert, self.first, self.pivots, self.z, *about)
+        return Fit(self.expert, self.first, pivots, W @ targets, targets, noises, self.sure, jitter, W)
 
 
 @lru_cache(maxsize=512)
@@ -211,12 +198,20 @@ def _gammas(sure: float, n: int) -> Array:
     return gammas
 
 
-def fit(expert: Expert, first: int, K: Array, targets: Array, noises: Array, sure: float) -> Fit:
-    """`expert` on the observations from `first` on, whose correlation without noise is K."""
+def forecast(
+    expert: Expert, first: int, K: Array, targets: Array, noises: Array, sure: float
+) -> tuple[Forecast, Array]:
+    """`expert` on the observations from `first` on, whose correlation without noise is K; and L."""
     L, jitter = cholesky(K, noises)
-    # all that is needed of L while it is in the processor's cache: later it takes as long as the factorisation
+    # a copy, lest L be kept, which takes far more memory
     pivots, z = np.diagonal(L).copy(), solve_lower(L, targets)
-    return Fit(expert, first, pivots, z, targets, noises, sure, jitter, L)
+    return Forecast(expert, first, pivots, z, targets, noises, sure, jitter), L
+
+
+def fit(expert: Expert, first: int, K: Array, targets: Array, noises: Array, sure: float) -> Fit:
+    """The same, ready to predict."""
+    said, L = forecast(expert, first, K, targets, noises, sure)
+    return Fit(expert, first, said.pivots, said.z, targets, noises, sure, said.jitter, invert_lower(L))
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,16 +308,17 @@ class Bank:
 
     def fits(self, experts: Sequence[Expert], seen: Seen) -> list[Fit]:
         """The experts on a window."""
-        return list(self._fits(experts, seen))
+        return [fit(*about) for about in self._on(experts, seen)]
 
     def forecasts(self, experts: Sequence[Expert], seen: Seen) -> list[Forecast]:
         """What they would have said of what was seen."""
-        return [fit.forecast() for fit in self._fits(experts, seen)]
+        return [forecast(*about)[0] for about in self._on(experts, seen)]
 
-    def _fits(self, experts: Sequence[Expert], seen: Seen) -> Iterator[Fit]:
+    def _on(self, experts: Sequence[Expert], seen: Seen) -> Iterator[tuple[Expert, int, Array, Array, Array, float]]:
+        """What `fit` and `forecast` need of each."""
         for e, A in zip(experts, self._correlations(experts, seen), strict=True):
             f = seen.place(e.since)
-            yield fit(e, f, A, seen.targets[f:], e.noises(seen.numbers[f:]), self.sure)
+            yield e, f, A, seen.targets[f:], e.noises(seen.numbers[f:]), self.sure
 
     def more(self, fits: Sequence[Fit], seen: Seen, *, known: int) -> list[Fit]:
         """The same after further observations: `seen` begins with the `known` that they are of."""

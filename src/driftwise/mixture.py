@@ -146,11 +146,12 @@ class Mixture:
     @cached_property
     def _imagined(self) -> Seen:
         """What was seen, and the pending points as if they had been answered now."""
-        p, n = len(self.pending), int(self.seen.numbers[-1]) if len(self) else 0
-        X = np.array(self.pending).reshape(p, self.seen.X.shape[1])
-        location, _ = self.seen.units
-        numbers, now = np.arange(n + 1, n + 1 + p), np.full(p, self.now)
-        return self.seen.followed_by(Seen(numbers, now, X, np.full(p, location), self.seen.frame)) if p else self.seen
+        if not self.pending:
+            return self.seen
+        p, (location, _) = len(self.pending), self.seen.units
+        numbers = np.arange(1, p + 1) + (self.seen.numbers[-1] if len(self) else 0)
+        X, at, y = np.array(self.pending), np.full(p, self.now), np.full(p, location)
+        return self.seen.followed_by(Seen(numbers, at, X, y, self.seen.frame))
 
     @property
     def _X(self) -> Array:

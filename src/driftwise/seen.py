@@ -21,6 +21,11 @@ CAUTION = 0.1  # how likely the true spread is above the one assumed
 EVER = 1e12  # gaps: beyond, all is forgotten or nothing ever is
 
 
+def _squared(part: float, d: int) -> float:
+    """(part √d)², d at most CHOICES."""
+    return part**2 * min(d, CHOICES)
+
+
 @dataclass(frozen=True)
 class Frame:
     """How they are looked at: the space's extent along each coordinate, and whether rewards are standardised."""
@@ -70,6 +75,7 @@ class Seen:
         )
 
     def after(self, number: int) -> Seen:
+        """Those that came after it."""
         return self.only(np.arange(self.place(number + 1), len(self)))
 
     def only(self, rows: NDArray[np.intp]) -> Seen:
@@ -89,7 +95,7 @@ class Seen:
         X = self.X / np.array(self.frame.sides)
         squares = np.square(X).sum(axis=1)
         apart = squares[:, None] + squares[None, :] - 2 * (X @ X.T)
-        return 1 / np.maximum((apart <= PLACE**2 * min(X.shape[1], CHOICES)).sum(axis=1), 1)
+        return 1 / np.maximum((apart <= _squared(PLACE, X.shape[1])).sum(axis=1), 1)
 
     @cached_property
     def cut(self) -> Array:
@@ -168,7 +174,7 @@ class Memory:
     def observe(self, seen: Observation) -> Memory:
         old = slice(max(len(self.newer) - SPAN + 1, 0), None)
         away = (self.all.X[old] - np.array(seen.x)) / np.array(self.all.frame.sides)
-        near = np.square(away).sum(axis=1) <= NEAR**2 * min(len(seen.x), CHOICES)
+        near = np.square(away).sum(axis=1) <= _squared(NEAR, len(seen.x))
         return Memory(self.all.observe(seen, keep=SPAN), np.append(self.newer[old] + near, 0), self.most)
 
     @cached_property
