@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driftwise.store.packing import pack
 
 import driftwise as dw
 from benchmarks.measure import Result, Stopwatch, duration, resident
 from driftwise.policies import AnyPolicy
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator
-from driftwise.store.packing import pack
 
 EARLY, LATE = 1000, 100_000
 KERNEL = dw.Matern(2.5, 0.2)

@@ -24,22 +24,23 @@ def two():
 
 def test_one_inside_and_what_was_there_after():
     one = OneThread()
-    with one:
+
+    def outer():
         assert threads() == {1}
-        with one:
-            assert threads() == {1}
-        assert threads() == {1}
+        one.run(lambda: None)
+        return threads()
+
+    assert one.run(outer) == {1}
     assert threads() == {2}
 
 
 def test_it_is_restored_after_an_error():
-    @OneThread()
     def fails():
         assert threads() == {1}
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        fails()
+        OneThread().run(fails)
     assert threads() == {2}
 
 
@@ -47,15 +48,16 @@ def test_the_last_of_several_restores_it():
     """The first comes and goes while the second is inside."""
     one, inside, leave = OneThread(), threading.Event(), threading.Event()
 
-    def second():
-        with one:
-            inside.set()
-            leave.wait()
+    def stay():
+        inside.set()
+        leave.wait()
 
-    other = threading.Thread(target=second)
-    with one:
+    def start():
         other.start()
         inside.wait()
+
+    other = threading.Thread(target=one.run, args=(stay,))
+    one.run(start)
     assert threads() == {1}
     leave.set()
     other.join()
@@ -66,13 +68,19 @@ def test_the_last_of_several_restores_it():
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_does_not_wait_for_who_was_at_the_door_in_its_parent():
     one = OneThread()
-    with one._lock:
+
+    def fork():
         child = os.fork()
         if not child:
             signal.alarm(5)  # what it comes to if it waits
-            with one:
-                os._exit(0 if threads() == {1} else 1)
+            os._exit(0 if one.run(threads) == {1} else 1)
+        return child
+
+    waiting = threading.Thread(target=one._guard.run, args=(threading.Event().wait, 1.0))
+    waiting.start()
+    child = fork()
     assert os.waitpid(child, 0)[1] == 0
+    waiting.join()
 
 
 @pytest.mark.parametrize("call", ["ask", "recommend", "drift", "belief", "drift_history"])

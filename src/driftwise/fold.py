@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from driftwise.policies import AnyPolicy
@@ -21,64 +21,74 @@ class Folded(NamedTuple):
     state: Any
 
 
+@dataclass(frozen=True)
+class Cache:
+    """The last few states of a log, and which log it was: how many observations it had, and their head."""
+
+    told: int
+    head: int
+    kept: tuple[Folded, ...]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a cache lacks: the states to go on from, and the observations to fold into the last of them."""
+
+    told: int
+    head: int
+    known: tuple[Folded, ...]
+    log: list[Observation]
+
+
 @dataclass(eq=False)
 class Fold:
     """The cache of one process. It never changes what the state is, only how soon it is there.
 
     The state is always that of folding the whole log in the order of its numbers, to the last bit: folding the last
-    `policy.memory` observations gives the same, and every state kept is exact.
+    `policy.memory` observations gives the same, and every state kept is exact. What is missing is read in a
+    transaction and folded after it. The cache is replaced as a whole, or an interrupt would leave half of it.
     """
 
     policy: AnyPolicy
     sign: float  # −1 where rewards are minimised
-    kept: deque[Folded] = field(default_factory=deque)
-    told: int = -1  # how many of the log's observations are in, by arrival; −1: nothing was read yet
+    cache: Cache | None = None
 
-    def state(self, view: View) -> Any:
-        """The state after everything that `view` sees."""
-        told = view.counts.told
-        if told != self.told:
-            self._catch_up(view)
-            self.told = told
-        return self.kept[-1].state
+    def missing(self, view: View) -> Missing:
+        """What has to be folded to have the state after everything that `view` sees."""
+        known, log = self._missing(view, self.cache)
+        return Missing(view.counts.told, view.head, known, log)
 
-    def _catch_up(self, view: View) -> None:
+    def _missing(self, view: View, cache: Cache | None) -> tuple[tuple[Folded, ...], list[Observation]]:
         memory = self.policy.memory
-        missed = view.counts.told - self.told
-        if self.told < 0 or (memory is not None and missed >= memory):
-            return self._refold(view)
-        new = sorted(view.arrived(self.told), key=lambda seen: seen.number)
-        if new[0].number > self.kept[-1].number:
-            return self._advance(new)
+        if cache is None or (memory is not None and view.counts.told - cache.told >= memory):
+            return self._everything(view)
+        if cache.told and not cache.head:  # of the old format, which has no heads
+            return self._everything(view)
+        new = sorted(view.arrived(cache.told, cache.head), key=lambda seen: seen.number)
+        if not new or new[0].number > cache.kept[-1].number:
+            return cache.kept, new
         if memory is not None:
             start = view.start_of_tail(memory)
             new = [seen for seen in new if seen.number >= start]  # the others are too old to change anything
-        if new:
-            self._go_back(view, new[0].number)
-        return None
+        if not new:
+            return cache.kept, []
+        known = tuple(folded for folded in cache.kept if folded.number < new[0].number)
+        return (known, view.tail(above=known[-1].number)) if known else self._everything(view)
 
-    def _go_back(self, view: View, number: int) -> None:
-        """Fold again from the newest state that is older than `number`."""
-        while self.kept and self.kept[-1].number > number:
-            self.kept.pop()
-        if self.kept:
-            self._advance(view.tail(above=self.kept[-1].number))
-        else:
-            self._refold(view)
-
-    def _refold(self, view: View) -> None:
+    def _everything(self, view: View) -> tuple[tuple[Folded, ...], list[Observation]]:
         memory = self.policy.memory
         # KEPT more than it takes, so that each of the states kept was folded from enough
-        log = view.tail(None if memory is None else memory + KEPT)
-        self.kept = deque([Folded(0, self.policy.start())], maxlen=KEPT_WHOLE if memory is None else KEPT)
-        self._advance(log)
+        return (Folded(0, self.policy.start()),), view.tail(None if memory is None else memory + KEPT)
 
-    def _advance(self, log: list[Observation]) -> None:
-        for seen in log:
-            state = self.policy.update(self.kept[-1].state, signed(seen, self.sign))
-            self.kept.append(Folded(seen.number, state))
+    def state(self, missing: Missing) -> Any:
+        """The state when `missing` is folded in."""
+        kept = deque(missing.known, maxlen=KEPT_WHOLE if self.policy.memory is None else KEPT)
+        for seen in missing.log:
+            kept.append(Folded(seen.number, self.policy.update(kept[-1].state, signed(seen, self.sign))))
+        self.cache = Cache(missing.told, missing.head, tuple(kept))
+        return kept[-1].state
 
 
 def signed(seen: Observation, sign: float) -> Observation:
-    """As policies see it, who maximise."""
+    """As policies see it, which maximise: with the sign flipped if the study minimises."""
     return seen if sign > 0 else replace(seen, y=-seen.y)

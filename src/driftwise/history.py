@@ -12,7 +12,7 @@ from driftwise import checks
 from driftwise.diagnosis import RECENT, Diagnosis
 from driftwise.fold import signed
 from driftwise.policies import AnyPolicy
-from driftwise.records import Ask, Observation
+from driftwise.records import Ask, Observation, time_of_next
 
 APART = RECENT // 2  # observations between two moments at most: an alarm stays for RECENT, and none is to be missed
 FEW = 8  # rewards, before which nothing can be said of how the world moves
@@ -45,7 +45,7 @@ def history(
     for place, seen in enumerate(log):
         state = policy.update(state, signed(seen, sign))
         if place in chosen:
-            at = due(seen.number + 1, seen)
+            at = time_of_next(seen.number + 1, seen)
             made.append(Moment(seen.number, at, explain(state, Ask(seen.number + 1, at))))
     return made
 
@@ -78,8 +78,3 @@ def changed(moment: Moment) -> int:
 
 def _span(points: int) -> int:
     return APART * (checks.count("points", points) - 1) + 1
-
-
-def due(number: int, newest: Observation | None) -> float:
-    """The time of suggestion `number`: that where times are numbers, else the newest observation's, as nobody knows."""
-    return float(number) if newest is None or newest.at == newest.number else newest.at

@@ -24,6 +24,15 @@ class Observation:
     y: float
 
 
+def time_of_next(number: int, newest: Observation | None) -> float:
+    """The time of entry `number` where the user gives none: its number, or where times are the user's own the newest.
+
+    >>> time_of_next(3, Observation(2, 2.0, (0.5,), 1.0)), time_of_next(3, Observation(2, 1.7e9, (0.5,), 1.0))
+    (3.0, 1700000000.0)
+    """
+    return float(number) if newest is None or newest.at == newest.number else newest.at
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What a policy is asked: where to go at step `number`, while `pending` points have no reward yet."""

@@ -13,13 +13,13 @@ from driftwise.acquisition import Belief, Ucb
 from driftwise.diagnosis import Diagnosis
 from driftwise.differences import difference
 from driftwise.errors import ConflictError, InvalidInput, StoreError
-from driftwise.fold import Fold
+from driftwise.fold import Fold, Missing
 from driftwise.history import Explain, Moment
 from driftwise.policies import REGISTRY, AnyPolicy, options_of
 from driftwise.policies import policy as policy_by_name
-from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion
+from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
 from driftwise.spaces import Space, as_space
-from driftwise.store import Asked, Chosen, Counts, Log, Store, Told, View, open_store
+from driftwise.store import Asked, Choice, Chosen, Counts, Log, Store, Told, View, open_store
 from driftwise.threads import one_thread
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
@@ -153,20 +153,24 @@ class Study:
         if key is not None:
             checks.name("a key", key)
         time = None if at is None else _finite("at", at)
-        return self._suggestion(self._log.ask(key, lambda view: self._choose(view, time)))
+        asked = self._log.ask(key, lambda view: self._prepare(view, time), self.description.patience)
+        return self._suggestion(asked)
+
+    def _prepare(self, view: View, at: float | None) -> Choice:
+        """Read what the next choice depends on. The choice itself is made when the transaction is over."""
+        ask, missing = self._next(view, at), self._fold.missing(view)
+        return lambda: self._choose(missing, ask)
 
     @one_thread
-    def _choose(self, view: View, at: float | None) -> Chosen:
-        """Inside the transaction, so that of two who ask at once the second sees the first one's point as pending."""
-        ask = self._next(view, at)
-        state = self._fold.state(view)
+    def _choose(self, missing: Missing, ask: Ask) -> Chosen:
+        state = self._fold.state(missing)
         x = self.policy.choose(state, ask)
         return Chosen(tuple(float(v) for v in x), ask.at, self._jitter(state, ask))
 
     def _next(self, view: View, at: float | None) -> Ask:
         number = view.counts.last + 1
         if at is None:
-            at = history.due(number, next(iter(view.tail(1)), None))
+            at = time_of_next(number, view.newest())
         pending = tuple(asked.x for asked in view.pending(self.description.patience))
         return Ask(number, at, pending, seed=self.description.seed)
 
@@ -222,10 +226,8 @@ class Study:
     def drift(self, at: float | None = None) -> Diagnosis:
         """How fast the world moves, when it last changed abruptly, and which parameters matter: of `auto`."""
         explain = self._explainer()
-        time = None if at is None else _finite("at", at)
-        with self._log.view() as view:
-            self._check_told(view)
-            return explain(self._fold.state(view), self._next(view, time))
+        state, ask = self._state(None if at is None else _finite("at", at))
+        return explain(state, ask)
 
     @one_thread
     def drift_history(self, points: int = 40) -> list[Moment]:
@@ -236,8 +238,7 @@ class Study:
         """
         explain = self._explainer()
         needed = history.needed(self.policy, points)
-        with self._log.view() as view:
-            log = view.tail(needed)
+        log = self._log.read(lambda view: view.tail(needed))
         return history.history(self.policy, log, explain, points=points, sign=self.description.sign)
 
     def _explainer(self) -> Explain:
@@ -251,16 +252,21 @@ class Study:
         """Whether the world just changed abruptly, more likely than not."""
         return self.drift().alarm
 
-    def _check_told(self, view: View) -> None:
-        if not view.counts.told:
-            raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
-
     @one_thread
     def _belief(self, at: float | None) -> tuple[Belief, Ask]:
-        with self._log.view() as view:
-            self._check_told(view)
-            ask = self._next(view, at)
-            return self.policy.belief(self._fold.state(view), ask), ask
+        state, ask = self._state(at)
+        return self.policy.belief(state, ask), ask
+
+    def _state(self, at: float | None) -> tuple[Any, Ask]:
+        """The state after all rewards so far, and the next ask."""
+
+        def read(view: View) -> tuple[Missing, Ask]:
+            if not view.counts.told:
+                raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
+            return self._fold.missing(view), self._next(view, at)
+
+        missing, ask = self._log.read(read)
+        return self._fold.state(missing), ask
 
     def observations(self) -> Iterator[Observation]:
         """The log, in the order of its numbers; rewards as they were told, points as `space.from_unit` takes them."""
@@ -268,18 +274,18 @@ class Study:
 
     def latest(self, count: int) -> list[Observation]:
         """The last `count` observations, in the order of their numbers, without reading those before them."""
-        with self._log.view() as view:
-            return view.tail(checks.count("count", count))
+        checks.count("count", count)
+        return self._log.read(lambda view: view.tail(count))
 
     def pending(self) -> list[Suggestion]:
         """The suggestions that the next ask takes as pending: awaited, and not older than `patience` suggestions."""
-        with self._log.view() as view:
-            return [self._suggestion(asked) for asked in view.pending(self.description.patience)]
+        pending = self._log.read(lambda view: view.pending(self.description.patience))
+        return [self._suggestion(asked) for asked in pending]
 
     def describe(self) -> Summary:
         """What it is and where it stands."""
-        with self._log.view() as view:
-            return Summary(self.name, self.path, self.description, view.counts)
+        counts = self._log.read(lambda view: view.counts)
+        return Summary(self.name, self.path, self.description, counts)
 
     def close(self) -> None:
         """Let go of the file. Never needed: all is on the disk already, and the next call opens it again."""

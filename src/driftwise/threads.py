@@ -3,46 +3,61 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Sequence
-from contextlib import ContextDecorator
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import ParamSpec, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+from driftwise.guard import Guard
 
-class OneThread(ContextDecorator):
-    """With one BLAS thread while anybody is inside; the last one out restores what was there. Also a decorator.
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class OneThread:
+    """One BLAS thread while any call is inside; the last call to leave restores the number that was there before.
 
     Where cores are busy, threads that wait for each other make a small factorisation many times slower.
     """
 
     def __init__(self) -> None:
-        self._lock, self._inside, self._before = threading.Lock(), 0, list[int]()
+        self._guard, self._inside, self._before = Guard(), set[object](), list[int]()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._unlock)
+            os.register_at_fork(after_in_child=self._forget)
 
-    def _unlock(self) -> None:
-        """In a child: whoever may have held the lock is not there."""
-        self._lock = threading.Lock()
+    def _forget(self) -> None:
+        """In a child: whoever may have held the guard is not there."""
+        self._guard = Guard()
 
     @cached_property
     def _libraries(self) -> Sequence[OpenBLASController]:
         found = ThreadpoolController().select(user_api="blas")  # of those that are loaded, so not before they are
         return found.lib_controllers
 
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._before = [library.get_num_threads() for library in self._libraries]
-                self._set([1] * len(self._before))
-            self._inside += 1
+    def run(self, work: Callable[[], Result]) -> Result:
+        """What `work` returns. An exception at any moment leaves nothing behind: to leave twice is to leave once."""
+        call = object()
+        try:
+            self._guard.run(self._enter, call)
+            result = work()
+            self._guard.run(self._leave, call)
+        except BaseException:
+            self._guard.run(self._leave, call)
+            raise
+        return result
 
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._set(self._before)
+    def _enter(self, call: object) -> None:
+        if not self._inside:
+            self._before = [library.get_num_threads() for library in self._libraries]
+            self._inside.add(call)
+            self._set([1] * len(self._before))
+        self._inside.add(call)
+
+    def _leave(self, call: object) -> None:
+        if self._inside == {call}:
+            self._set(self._before)
+        self._inside.discard(call)
 
     def _set(self, counts: Sequence[int]) -> None:
         # since 3.8 threadpoolctl listens to one thread of Python only, until told otherwise
@@ -53,4 +68,14 @@ class OneThread(ContextDecorator):
         free(force=True)
 
 
-one_thread = OneThread()
+_one = OneThread()
+
+
+def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A decorator: while `function` runs, BLAS works with one thread."""
+
+    @wraps(function)
+    def limited(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
+        return _one.run(lambda: function(*args, **options))
+
+    return limited

@@ -11,7 +11,12 @@ from driftwise.store import Chosen
 
 def at(x: float, *, jitter: float = 0.0):
     """A policy that always answers x."""
-    return lambda view: Chosen((x,), float(view.counts.last + 1), jitter)
+
+    def prepare(view):
+        chosen = Chosen((x,), float(view.counts.last + 1), jitter)
+        return lambda: chosen
+
+    return prepare
 
 
 def never(view):
@@ -20,8 +25,12 @@ def never(view):
 
 def everything(log) -> tuple:
     """All that a log says."""
-    with log.view() as view:
-        return view.counts, tuple(view.pending(1000)), tuple(view.tail()), tuple(view.arrived(0))
+    return log.read(lambda view: (view.counts, tuple(view.pending(1000)), tuple(view.tail()), arrived(view)))
+
+
+def arrived(view, after: int = 0) -> tuple:
+    """The observations in the order they arrived."""
+    return tuple(view.arrived(0, 0))[after:]
 
 
 class StoreContract:
@@ -35,14 +44,14 @@ class StoreContract:
 
     def test_studies_are_kept_apart_by_name(self, store):
         first, second = store.create("a", "{}"), store.create("b", "[]")
-        first.ask("k", at(0.5))
+        first.ask("k", at(0.5), 1000)
         assert store.names() == ["a", "b"]
         assert everything(second)[0].asked == 0
-        assert second.ask("k", at(0.1)).x == (0.1,)
+        assert second.ask("k", at(0.1), 1000).x == (0.1,)
         assert self.again(store).open("a").description == "{}"
 
     def test_create_gives_the_study_that_is_there(self, store):
-        store.create("a", "one").ask(None, at(0.5))
+        store.create("a", "one").ask(None, at(0.5), 1000)
         assert store.create("a", "two").description == "one"
         assert everything(store.create("a", "two"))[0].asked == 1
 
@@ -52,23 +61,34 @@ class StoreContract:
 
     def test_ask_is_idempotent_by_key(self, store):
         log = store.create("a", "{}")
-        first = log.ask("k", at(0.25))
-        assert self.again(store).open("a").ask("k", never) == first
-        made = log.ask(None, at(0.5))
-        assert log.ask(made.key, never) == made
+        first = log.ask("k", at(0.25), 1000)
+        assert self.again(store).open("a").ask("k", never, 1000) == first
+        made = log.ask(None, at(0.5), 1000)
+        assert log.ask(made.key, never, 1000) == made
         assert (first.number, made.number) == (1, 2)
+
+    def test_keys_may_look_like_ids_and_come_in_any_order(self, store):
+        log = store.create("a", "{}")
+        log.observe((0.0,), 1.0, None, None, None)
+        given = ["0", "1", "2-", "1-ab", "-", "é", "𝟙", "zz", "a", "", "2", "99999999999999999999-a"]
+        asked = {key: log.ask(key, at(0.5), 1000) for key in given if key}
+        assert [asked[key].number for key in given if key] == list(range(2, 2 + len(asked)))
+        again = self.again(store).open("a")
+        assert {key: again.ask(key, never, 1000) for key in asked} == asked
+        observed = [log.observe((0.1,), 1.0, None, key, None).number for key in asked]
+        assert [log.observe((0.1,), 1.0, None, key, None).number for key in asked] == observed
 
     def test_an_ask_that_fails_leaves_nothing(self, store):
         log = store.create("a", "{}")
         before = everything(log)
         with pytest.raises(AssertionError):
-            log.ask("k", never)
+            log.ask("k", never, 1000)
         assert everything(log) == before
-        assert log.ask("k", at(0.0)).number == 1
+        assert log.ask("k", at(0.0), 1000).number == 1
 
     def test_tell_is_exactly_once(self, store):
         log = store.create("a", "{}")
-        asked = log.ask(None, at(0.25))
+        asked = log.ask(None, at(0.25), 1000)
         assert log.tell(asked.id, 1.5, None, None).new
         before = everything(log)
         again = self.again(store).open("a").tell(asked.id, 1.5, None, None)
@@ -80,7 +100,7 @@ class StoreContract:
 
     def test_unknown_suggestions_are_named(self, store):
         log = store.create("a", "{}")
-        asked = log.ask(None, at(0.25))
+        asked = log.ask(None, at(0.25), 1000)
         for id in ("", "1", "1-", "x-y", "2-" + asked.id[2:], asked.id + "0", "9" * 30 + "-a", "-1-ab", "１-ab"):
             with pytest.raises(NotFoundError, match="has no suggestion"):
                 log.tell(id, 1.0, None, None)
@@ -101,52 +121,51 @@ class StoreContract:
     def test_numbers_are_contiguous_over_asks_and_observations(self, store):
         log = store.create("a", "{}")
         numbers = [
-            log.ask(None, at(0.1)).number,
+            log.ask(None, at(0.1), 1000).number,
             log.observe((0.5,), 1.0, None, None, None).number,
-            log.ask(None, at(0.2)).number,
+            log.ask(None, at(0.2), 1000).number,
         ]
         assert numbers == [1, 2, 3]
 
     def test_late_rewards_take_the_place_of_their_number(self, store):
         log = store.create("a", "{}")
-        asked = [log.ask(None, at(i / 10)) for i in range(5)]
+        asked = [log.ask(None, at(i / 10), 1000) for i in range(5)]
         newer = [log.tell(asked[i].id, float(i), None, 2).newer for i in (4, 2, 3, 0)]
         assert newer == [0, 1, 1, 2]  # three are newer than the last one told; it was asked to count to two
-        with log.view() as view:
-            assert [seen.number for seen in view.tail()] == [1, 3, 4, 5]
-            assert [seen.number for seen in view.tail(2)] == [4, 5]
-            assert [seen.number for seen in view.tail(above=3)] == [4, 5]
-            assert [seen.number for seen in view.arrived(1)] == [3, 4, 1]
-            assert [view.start_of_tail(n) for n in (1, 3, 4, 5)] == [5, 3, 1, 0]
+        assert [seen.number for seen in log.read(lambda view: view.tail())] == [1, 3, 4, 5]
+        assert [seen.number for seen in log.read(lambda view: view.tail(2))] == [4, 5]
+        assert [seen.number for seen in log.read(lambda view: view.tail(above=3))] == [4, 5]
+        assert [seen.number for seen in log.read(lambda view: arrived(view, 1))] == [3, 4, 1]
+        assert log.read(lambda view: [view.start_of_tail(n) for n in (1, 3, 4, 5)]) == [5, 3, 1, 0]
+        assert log.read(lambda view: view.newest()).number == 5
 
     def test_an_abandoned_suggestion_is_no_observation_and_may_still_be_told(self, store):
         log = store.create("a", "{}")
-        first, second = log.ask(None, at(0.1)), log.ask(None, at(0.2))
+        first, second = log.ask(None, at(0.1), 1000), log.ask(None, at(0.2), 1000)
         log.abandon(first.id)
         log.abandon(first.id)
-        with log.view() as view:
-            assert [asked.id for asked in view.pending(10)] == [second.id]
-            assert (view.counts.abandoned, view.counts.awaited, view.counts.told) == (1, 1, 0)
+        counts, pending, *_ = everything(log)
+        assert [asked.id for asked in pending] == [second.id]
+        assert (counts.abandoned, counts.awaited, counts.told) == (1, 1, 0)
         assert log.tell(first.id, 1.0, None, None).new
-        with log.view() as view:
-            assert (view.counts.abandoned, view.counts.awaited, view.counts.told) == (0, 1, 1)
+        counts = everything(log)[0]
+        assert (counts.abandoned, counts.awaited, counts.told) == (0, 1, 1)
         with pytest.raises(ConflictError, match="has its reward"):
             log.abandon(first.id)
 
     def test_pending_expires_by_later_suggestions_and_not_by_observations(self, store):
         log = store.create("a", "{}")
-        asked = [log.ask(None, at(i / 10)) for i in range(4)]
+        asked = [log.ask(None, at(i / 10), 1000) for i in range(4)]
         for _ in range(5):
             log.observe((0.5,), 1.0, None, None, None)
-        with log.view() as view:
-            assert [a.number for a in view.pending(2)] == [3, 4]
-            assert view.pending(0) == []
+        assert [a.number for a in log.read(lambda view: view.pending(2))] == [3, 4]
+        assert log.read(lambda view: view.pending(0)) == []
         assert log.tell(asked[0].id, 1.0, None, None).new
 
     def test_jitter_is_counted(self, store):
         log = store.create("a", "{}")
         for jitter in (0.0, 1e-9, 1e-10):
-            log.ask(None, at(0.5, jitter=jitter))
+            log.ask(None, at(0.5, jitter=jitter), 1000)
         counts = everything(self.again(store).open("a"))[0]
         assert (counts.jittered, counts.jitter) == (2, 1e-9)
 

@@ -117,9 +117,8 @@ class Ledger:
         figures["too many"] += (
             len(stored.keys() - self.told.keys()) > 1 or counts.asked > self.next + 1 + self.asked_by_us
         )
-        with study._log.view() as view:
-            pending = tuple(asked.x for asked in view.pending(study.description.patience))
-            keyed = {key: view.with_key(key) for key in self.asked}
+        pending = tuple(s.x for s in study.pending())
+        keyed = study._log.read(lambda view: {key: view.with_key(key) for key in self.asked})
         for key, known in self.asked.items():
             now = keyed[key]
             same = now is not None and (repr(now.id), repr(now.number), repr(list(now.x))) == known

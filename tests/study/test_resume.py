@@ -93,9 +93,8 @@ def test_another_process_asks_the_same(tmp_path):
 
 def asks_as_a_replay(study) -> None:
     """The question equals that of a fold over the whole log, which knows nothing of tails and kept states."""
-    with study._log.view() as view:
-        number = view.counts.last + 1
-        pending = tuple(a.x for a in view.pending(study.description.patience))
+    number = study.describe().counts.last + 1
+    pending = tuple(s.x for s in study.pending())
     ask = Ask(number, float(number), pending, seed=study.description.seed)
     expected = study.policy.choose(replay(study.policy, study.observations()), ask)
     assert study.ask().x == tuple(expected)

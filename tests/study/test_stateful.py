@@ -132,11 +132,12 @@ class Promises(RuleBasedStateMachine):
             with pytest.raises(ConflictError):
                 self.study.observe({"x": x[0]}, reward, key=key)
             return
+        time = self.now(self.last + 1)
         receipt = self.study.observe({"x": x[0]}, reward, key=key)
         assert receipt.new == (known is None)
         if known is None:
             assert receipt.number == self.last + 1
-            self.told[receipt.number] = (float(receipt.number), x, reward)
+            self.told[receipt.number] = (time, x, reward)
             if key is not None:
                 self.observed_by_key[key] = receipt.number
 

@@ -249,8 +249,8 @@ def test_several_objects_of_one_study_see_each_others_rewards(path, tmp_path):
     ask = Ask(number=13, at=13.0, pending=(), seed=0)
     expected = still.policy.choose(replay(still.policy, still.observations()), ask)
     for study in (one, two, still):
-        with study._log.view() as view:
-            assert tuple(study.policy.choose(study._fold.state(view), ask)) == tuple(expected)
+        state = study._fold.state(study._log.read(study._fold.missing))
+        assert tuple(study.policy.choose(state, ask)) == tuple(expected)
 
 
 def test_the_default_is_told_nothing_and_goes_on_where_it_was(tmp_path):
@@ -262,6 +262,6 @@ def test_the_default_is_told_nothing_and_goes_on_where_it_was(tmp_path):
         study.tell(s, reward=s.params["a"] + t % 3)
     ask, chosen = Ask(31, 31.0), []
     for each in (study, Study.open("s", path=path)):
-        with each._log.view() as view:
-            chosen.append(tuple(each.policy.choose(each._fold.state(view), ask)))
+        state = each._fold.state(each._log.read(each._fold.missing))
+        chosen.append(tuple(each.policy.choose(state, ask)))
     assert chosen[0] == chosen[1]

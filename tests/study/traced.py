@@ -6,11 +6,11 @@ import os
 import sys
 
 from driftwise import Candidates, Study
-from driftwise.store import sqlite
+from driftwise.store import connection
 
 
 def main(path: str, synchronous: str) -> None:
-    sqlite.SYNCHRONOUS = synchronous
+    connection.SYNCHRONOUS = synchronous
     study = Study("s", Candidates([[0.0], [0.5], [1.0]], names=["x"]), policy="sw-gp-ucb", path=path, window=4)
     os.write(1, b"ack create\n")
     for i in range(12):

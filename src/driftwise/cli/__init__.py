@@ -8,5 +8,4 @@ def main() -> None:
     from driftwise.cli.app import app
     from driftwise.threads import one_thread
 
-    with one_thread:
-        app(prog_name="driftwise")
+    one_thread(app)(prog_name="driftwise")

@@ -90,10 +90,10 @@ class Work:
 # --- in a worker -----------------------------------------------------------------------------------------------------
 
 
+@one_thread
 def do(batch: tuple[Trial, ...]) -> Reply:
     """Performs trials with one BLAS thread; whatever they raise is an answer too."""
-    with one_thread:
-        answers = tuple(_answer(trial) for trial in batch)
+    answers = tuple(_answer(trial) for trial in batch)
     return Reply(answers, cpu_since_last())
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from driftwise.errors import NotFoundError
 from driftwise.store import files, forks
-from driftwise.store.base import Asked, Chosen, Counts, Log, Store, Told, View
+from driftwise.store.base import Asked, Choice, Chosen, Counts, Log, Store, Told, View
 from driftwise.store.sqlite import SqliteStore
 
-__all__ = ["Asked", "Chosen", "Counts", "Log", "SqliteStore", "Store", "Told", "View", "open_store"]
+__all__ = ["Asked", "Choice", "Chosen", "Counts", "Log", "SqliteStore", "Store", "Told", "View", "open_store"]
 
 _shared: weakref.WeakValueDictionary[Path, SqliteStore] = weakref.WeakValueDictionary()
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from driftwise.records import Observation, Point
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class Chosen:
     jitter: float = 0.0
 
 
+Choice = Callable[[], Chosen]  # the policy's work, all that it needs in hand
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """The answer to tell: `newer` observations (counted up to a limit) have greater numbers than this one's."""
@@ -60,21 +64,33 @@ class Told:
 
 
 class View(Protocol):
-    """A log as one transaction sees it."""
+    """A log as one transaction sees it. It is of no use after the transaction: take from it what you need."""
 
     @property
     def counts(self) -> Counts: ...
+
+    @property
+    def head(self) -> int:
+        """A checksum chained over all observations in the order they arrived: it tells one history from another."""
+        ...
 
     def pending(self, patience: int) -> list[Asked]:
         """Suggestions among the last `patience` made that are still awaited, oldest first."""
         ...
 
-    def arrived(self, after: int) -> list[Observation]:
-        """Observations in the order they were stored, without the first `after`."""
+    def arrived(self, after: int, head: int) -> list[Observation]:
+        """Observations in the order they arrived, without the first `after`, whose head was `head`.
+
+        A `StoreError` where the log does not continue the one that had this head: a backup may have been restored.
+        """
         ...
 
     def tail(self, limit: int | None = None, *, above: int = 0) -> list[Observation]:
         """The `limit` observations of the greatest numbers, of those above `above`, in the order of their numbers."""
+        ...
+
+    def newest(self) -> Observation | None:
+        """The observation of the greatest number."""
         ...
 
     def start_of_tail(self, limit: int) -> int:
@@ -90,8 +106,12 @@ class Log(Protocol):
     @property
     def description(self) -> str: ...
 
-    def ask(self, key: str | None, choose: Callable[[View], Chosen]) -> Asked:
-        """The suggestion with this key; made by `choose`, in the same transaction, where there is none."""
+    def ask(self, key: str | None, prepare: Callable[[View], Choice], patience: int) -> Asked:
+        """The suggestion with this key; where there is none, a new one.
+
+        `prepare` reads from the log what the choice depends on, and the choice is then made outside any transaction.
+        Meanwhile nobody else takes a number. The suggestion counts as pending while the next `patience` are made.
+        """
         ...
 
     def tell(self, id: str, y: float, at: float | None, limit: int | None) -> Told:
@@ -106,8 +126,8 @@ class Log(Protocol):
         """No longer await a suggestion's reward."""
         ...
 
-    def view(self) -> AbstractContextManager[View]:
-        """The log as it stands."""
+    def read(self, work: Callable[[View], Result]) -> Result:
+        """What `work` makes of the log as it stands. It should take what it needs and compute later."""
         ...
 
     def observations(self) -> Iterator[Observation]:

@@ -28,8 +28,9 @@ WHY = {
 }
 
 
-def explain(error: sqlite3.Error, where: str) -> StoreError:
-    """SQLite's error in the user's words."""
+def explain(error: Exception, where: str) -> StoreError:
+    """SQLite's error, also as SQLAlchemy wraps it, in the user's words."""
+    error = getattr(error, "orig", error)
     code = getattr(error, "sqlite_errorcode", None)
     why = WHY.get(code & 0xFF) if code is not None else None
     return StoreError(f"{where}: {why} ({error})" if why else f"{where}: {error}")

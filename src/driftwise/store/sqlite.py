@@ -7,23 +7,28 @@ timeout; so a write takes the lock first, and waits for it.
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.pool import StaticPool
 
-from driftwise.errors import NotFoundError, StoreError
-from driftwise.store import files, forks, schema
+from driftwise.errors import DriftwiseError, NotFoundError, StoreError
+from driftwise.guard import Guard
+from driftwise.store import connection as connections
+from driftwise.store import files, forks, old_format, rows, schema
+from driftwise.store.base import Counts
+from driftwise.store.connection import Link
 from driftwise.store.log import SqliteLog
+from driftwise.store.queue import Queue
+from driftwise.store.upgrade import upgrade
 
-SYNCHRONOUS = "FULL"
-BUSY_SECONDS = 5.0  # how long SQLite waits at a time; between times an interrupt gets through
-LOCK_SECONDS = 600.0  # how long we wait in all
+LOCK_SECONDS = 600.0  # how long we wait for other processes
+
+Result = TypeVar("Result")
 
 
 class SqliteStore:
@@ -32,29 +37,36 @@ class SqliteStore:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.where = "a study in memory" if path is None else str(path)
-        self._lock = threading.RLock()
+        self._transaction, self._numbers = Guard(), Guard()
         self._inside = False
         if path is not None and not path.exists():
             files.make(path, _build)
-        self._opener = _Opener(path)
-        self._engine = _engine(self._opener)
-        weakref.finalize(self, self._engine.dispose)
+        self._link = Link(path)
+        self._lanes = [] if path is None else [Queue(Path(f"{path}-queue"), lane) for lane in (0, 1)]
+        weakref.finalize(self, _let_go, self._link, self._lanes)
         forks.watch(self)
         if path is None:
-            with self.writing() as connection:
-                schema.create(connection)
+            self.writing(schema.create)
         else:
             self.names()  # a truncated or damaged file is found now, and not at the first tell
 
     # --- studies ------------------------------------------------------------------------------------------------
 
     def create(self, name: str, description: str) -> SqliteLog:
-        found = self._find(name)
-        if found is None:
-            with self.writing() as connection:
-                new = sa.insert(schema.studies).prefix_with("OR IGNORE")  # another process may have been faster
-                connection.execute(new, {"name": name, "description": description})
-        return found or self.open(name)
+        def make(connection: sa.Connection) -> None:
+            known = rows.names(connection)
+            if name in known:  # another process was faster
+                return
+            number = len(known) + 1
+            rows.insert_study(
+                connection, rows.Standing(number, name, Counts(), rows.described(description)), description
+            )
+            rows.count_studies(connection, number)
+
+        if self._find(name) is None:
+            self.upgrade()
+            self.writing(make)
+        return self.open(name)
 
     def open(self, name: str) -> SqliteLog:
         found = self._find(name)
@@ -64,59 +76,74 @@ class SqliteStore:
         return found
 
     def names(self) -> list[str]:
-        with self.reading() as connection:
-            return list(connection.scalars(sa.select(schema.studies.c.name).order_by(schema.studies.c.name)))
+        return self.reading(rows.names)
 
     def _find(self, name: str) -> SqliteLog | None:
-        wanted = sa.select(schema.studies.c.study, schema.studies.c.description).where(schema.studies.c.name == name)
-        with self.reading() as connection:
-            row = connection.execute(wanted).first()
-        return None if row is None else SqliteLog(self, row.study, name, row.description)
+        found = self.reading(lambda connection: rows.find_study(connection, name))
+        return None if found is None else SqliteLog(self, found[0], name, found[1])
 
     # --- transactions -------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """A transaction that holds the file's one write lock; on the disk when it ends, or undone."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
-            yield connection
+    def writing(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """What `work` returns, in a transaction that holds the file's one write lock.
 
-    @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that sees one state of the file."""
-        with self._transaction("BEGIN") as connection:
-            yield connection
+        It is on the disk when this returns, or undone. Whoever waits for the lock is served in turn.
+        """
+        return self._transaction.run(self._in_turn, 1, lambda: self._transacted("BEGIN IMMEDIATE", work))
 
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sa.Connection]:
-        with self._lock:
-            assert not self._inside, "transactions do not nest"
+    def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """What `work` returns, in a transaction that sees one state of the file."""
+        return self._transaction.run(self._transacted, "BEGIN", work)
+
+    def numbering(self, work: Callable[[], Result]) -> Result:
+        """What `work` returns, while nobody else takes a number. The file is not locked: others may tell and read."""
+        return self._numbers.run(self._in_turn, 0, work)
+
+    def upgrade(self) -> None:
+        """Write a file of the old format anew, in one transaction."""
+        if self._link.version == old_format.VERSION:
+            self.writing(upgrade)
+            self._link.shut()  # opened again, it is no longer looked at through the old format's eyes
+
+    def _in_turn(self, lane: int, work: Callable[[], Result]) -> Result:
+        if self.path is None:
+            return work()
+        queue = self._lanes[lane]
+        try:
+            queue.enter(LOCK_SECONDS)
+            result = work()
+            queue.leave()
+        except BaseException:
+            queue.leave()
+            raise
+        return result
+
+    def _transacted(self, begin: str, work: Callable[[sa.Connection], Result]) -> Result:
+        """Whatever exception comes, and at whatever moment, the transaction is over when this is left."""
+        if self._inside:
+            raise StoreError(f"{self.where}: it was used from within one of its own calls, as by a signal's handler")
+        try:
             self._inside = True
-            try:
-                with self._begun(begin) as connection:  # undoes everything unless we reach the commit
-                    yield connection
-                    connection.commit()
-            except sa.exc.DBAPIError as error:
-                if _is_ours(error):
-                    raise
-                raise files.explain(error.orig, self.where) from error  # type: ignore[arg-type]
-            finally:
-                self._inside = False
+            result = work(self._begun(begin))
+            self._link.commit()
+            self._inside = False
+        except BaseException as error:
+            self._inside = False
+            if not isinstance(error, DriftwiseError):
+                self._link.undo()
+                if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
+                    raise files.explain(error, self.where) from error
+            self._link.roll_back()
+            raise
+        return result
 
     def _begun(self, begin: str) -> sa.Connection:
         """A connection in a transaction, however long the lock takes to get."""
         deadline = time.monotonic() + LOCK_SECONDS
         while True:
-            connection = None
             try:
-                connection = self._engine.connect()
-                self._opener.check_unmoved()
-                connection.exec_driver_sql(begin)
-                connection.exec_driver_sql("SELECT 1 FROM sqlite_master LIMIT 1")  # a reader takes its snapshot here
-                return connection
-            except BaseException as error:
-                if connection is not None:
-                    connection.close()
+                return self._link.begin(begin)
+            except sqlite3.OperationalError as error:
                 if not _is_taken(error):
                     raise
                 if time.monotonic() > deadline:
@@ -129,92 +156,49 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the connection; it is opened again when next needed. What is in memory stays."""
-        with self._lock:
-            if self.path is not None and not self._inside:
-                self._engine.dispose()
+        if self.path is not None:
+            self._transaction.run(self._close)
+
+    def _close(self) -> None:
+        if not self._inside:
+            _let_go(self._link, self._lanes)
 
     def is_current(self) -> bool:
         """Whether the path still leads to the file that is open."""
-        return self._opener.is_unmoved()
+        return self._link.is_current()
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """No thread is in a transaction, and no connection is open: the only state in which a process may fork."""
-        with self._lock:
+        """Nobody is in a transaction or chooses, and no connection is open: the only state in which one may fork."""
+        with ExitStack() as stack:
+            stack.enter_context(self._numbers.held())
+            stack.enter_context(self._transaction.held())
             self.close()
             yield
 
 
-class _Opener:
-    """Opens the file, and knows it again: a file moved or deleted would take writes that nobody finds later."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.opened: tuple[int, int] | None = None
-
-    def __call__(self) -> sqlite3.Connection:
-        if self.path is None:
-            return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        files.check(self.path)
-        connection = _connect(self.path)
-        try:
-            connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
-            connection.execute("PRAGMA fullfsync = ON")  # where fsync alone does not reach the disk
-            connection.execute("PRAGMA checkpoint_fullfsync = ON")
-            self.opened = self._inode()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _inode(self) -> tuple[int, int] | None:
-        try:
-            status = self.path.stat() if self.path is not None else None
-        except OSError:
-            return None
-        return None if status is None else (status.st_dev, status.st_ino)
-
-    def is_unmoved(self) -> bool:
-        return self._inode() == self.opened
-
-    def check_unmoved(self) -> None:
-        if not self.is_unmoved():
-            raise StoreError(f"{self.path}: it was moved, replaced or deleted while open; put it back, or open it anew")
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """The file must be there: mode=rw never makes one."""
-    uri = f"{path.as_uri()}?mode=rw"
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-
-
-def _engine(opener: _Opener) -> sa.Engine:
-    return sa.create_engine("sqlite+pysqlite://", creator=opener, poolclass=StaticPool)
+def _let_go(link: Link, lanes: list[Queue]) -> None:
+    link.shut()
+    for queue in lanes:
+        queue.close()
 
 
 def _build(path: Path) -> None:
     """A store without studies, in write-ahead mode. Nothing is synced here: `files.make` syncs the whole, once."""
-    opener = sa.create_engine("sqlite+pysqlite://", creator=lambda: _connect(path), poolclass=StaticPool)
+    raw = connections.connect(path)
     try:
-        with opener.connect() as connection:
-            connection.exec_driver_sql("PRAGMA synchronous = OFF")
-            connection.exec_driver_sql("PRAGMA journal_mode = OFF")
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            schema.create(connection)
-            connection.commit()
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-    except sa.exc.DBAPIError as error:
-        raise files.explain(error.orig, str(path)) from error  # type: ignore[arg-type]
+        raw.execute("PRAGMA synchronous = OFF")
+        raw.execute("PRAGMA journal_mode = OFF")
+        raw.execute("BEGIN IMMEDIATE")
+        schema.create(connections.wrap(raw))
+        raw.keep()
+        raw.execute("PRAGMA journal_mode = WAL")
+    except (sa.exc.DBAPIError, sqlite3.Error) as error:
+        raise files.explain(error, str(path)) from error
     finally:
-        opener.dispose()
+        raw.shut()
 
 
-def _is_taken(error: BaseException) -> bool:
+def _is_taken(error: sqlite3.Error) -> bool:
     """Whether another process has the lock."""
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0)
-    return code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _is_ours(error: sa.exc.DBAPIError) -> bool:
-    """Whether the mistake is in our SQL, and not in the file."""
-    return not isinstance(error.orig, sqlite3.Error) or isinstance(error.orig, sqlite3.ProgrammingError)
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

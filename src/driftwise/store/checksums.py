@@ -1,0 +1,47 @@
+"""What every row of a file carries: a checksum over all of its values, so that a damaged row is never believed."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+from driftwise.errors import StoreError
+from driftwise.records import Point
+
+
+def checksum(*values: Any, data: bytes = b"") -> int:
+    """CRC-32 of a row's values, and of `data`, its raw bytes.
+
+    >>> checksum(7, 0.5, "key") == checksum(7, 0.5, "key", data=b"") != checksum(7, 0.5, "kez")
+    True
+    """
+    # ASCII, since which characters repr escapes depends on the version of Python
+    return zlib.crc32(data, zlib.crc32(ascii(values).encode()))
+
+
+def verify(stored: Any, computed: int, what: str) -> None:
+    """Raise a `StoreError` unless the checksum that was stored is the one that was computed."""
+    if stored != computed:
+        raise damaged(f"{what} does not match its checksum")
+
+
+def damaged(what: str) -> StoreError:
+    """The error for a file whose contents contradict each other."""
+    return StoreError(
+        f"the study file is damaged: {what}; restore it from a copy, or see what is whole with: driftwise study check"
+    )
+
+
+def packed(x: Point) -> bytes:
+    """A point as raw float64.
+
+    >>> unpacked(packed((0.1, 0.2)))
+    (0.1, 0.2)
+    """
+    return struct.pack(f"<{len(x)}d", *x)
+
+
+def unpacked(data: bytes) -> Point:
+    """The point again, bit for bit."""
+    return struct.unpack(f"<{len(data) // 8}d", data)

@@ -1,0 +1,187 @@
+"""One connection to a file: a transaction that is undone whatever happens, and files that are still the same ones."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.pool import StaticPool
+
+from driftwise.errors import StoreError
+from driftwise.store import files, old_format, schema
+
+SYNCHRONOUS = "FULL"
+BUSY_SECONDS = 5.0  # how long SQLite waits at a time; between times an interrupt gets through
+
+PARTS = ("", "-wal", "-shm")  # the file, its log, and the log's index
+
+Identity = tuple[int, int]  # device and inode
+
+
+class Raw(sqlite3.Connection):
+    """SQLite's connection, whose transactions and whose end are in our hands alone.
+
+    A cursor that an exception's traceback keeps alive holds on to its transaction, and so to the file's lock: also
+    after the connection was closed. So no cursor is forgotten, and all are closed before a transaction is rolled back.
+
+    SQLAlchemy commits, rolls back and closes as it sees fit, at times when an object of its own is collected, which may
+    be in the middle of a later transaction. Here that does nothing.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._cursors: list[sqlite3.Cursor] = []  # of the present transaction
+        super().__init__(*args, **options)
+
+    def cursor(self, *args: Any, **options: Any) -> Any:
+        cursor = super().cursor(*args, **options)
+        self._cursors.append(cursor)
+        return cursor
+
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+    def close(self) -> None: ...
+
+    def keep(self) -> None:
+        """Commit."""
+        self._close_cursors()
+        super().commit()
+
+    def undo(self) -> None:
+        """Let go of every lock; what was not committed is gone."""
+        self._close_cursors()
+        if self.in_transaction:
+            super().rollback()
+
+    def _close_cursors(self) -> None:
+        for cursor in self._cursors:
+            cursor.close()
+        self._cursors.clear()
+
+    def shut(self) -> None:
+        """Close it for good."""
+        self.undo()
+        super().close()
+
+
+class Link:
+    """The connection to `path`, opened when needed; to a database in memory where that is None."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.version = schema.VERSION
+        self._raw: Raw | None = None
+        self._wrapped: sa.Connection | None = None
+        self._files: tuple[Identity | None, ...] = ()
+        if path is None:
+            self._raw = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Raw)
+
+    def begin(self, how: str) -> sa.Connection:
+        """A connection in a transaction that was just begun. What an earlier one left is undone."""
+        raw = self._raw or self._open()
+        if raw.in_transaction:
+            raw.undo()
+        if self.version == old_format.VERSION and _version(raw) != self.version:  # somebody upgraded it
+            self.shut()
+            raw = self._open()
+        self.check_files()
+        raw.execute(how).close()
+        if how == "BEGIN":
+            raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").close()  # a reader takes its snapshot here
+        if self._wrapped is None:
+            self._wrapped = wrap(raw)
+        return self._wrapped
+
+    def commit(self) -> None:
+        """On the disk when this returns, and in the file that has the path's name."""
+        assert self._raw is not None
+        self._raw.keep()
+        self.check_files()
+
+    def roll_back(self) -> None:
+        """Undo the transaction."""
+        if self._raw is not None:
+            self._raw.undo()
+
+    def undo(self) -> None:
+        """Undo the transaction, and forget SQLAlchemy's own state, which an interrupt may have left half-made."""
+        self._wrapped = None
+        self.roll_back()
+
+    def shut(self) -> None:
+        """Close it; what is in memory is gone."""
+        raw, self._raw, self._wrapped = self._raw, None, None
+        if raw is not None:
+            raw.shut()
+
+    # --- the files ----------------------------------------------------------------------------------------------
+
+    def _open(self) -> Raw:
+        assert self.path is not None
+        files.check(self.path)
+        raw = connect(self.path)
+        try:
+            raw.execute(f"PRAGMA synchronous = {SYNCHRONOUS}").close()
+            raw.execute("PRAGMA fullfsync = ON").close()  # where fsync alone does not reach the disk
+            raw.execute("PRAGMA checkpoint_fullfsync = ON").close()
+            self.version = _version(raw)
+            if self.version == old_format.VERSION:
+                old_format.show_as_new(raw)
+            raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now the log and its index are there
+            self._files = self._identities()
+        except BaseException:
+            raw.shut()
+            raise
+        self._raw = raw
+        return raw
+
+    def _identities(self) -> tuple[Identity | None, ...]:
+        return tuple(_identity(f"{self.path}{part}") for part in PARTS)
+
+    def is_current(self) -> bool:
+        """Whether the path still leads to the file that is open."""
+        return self._raw is None or self._identities()[:1] == self._files[:1]
+
+    def check_files(self) -> None:
+        """Refuse to go on where the file, its log or the log's index is no longer the one that was opened.
+
+        Without this, what is written into a deleted log is acknowledged and gone, and two processes with different
+        indexes take the same number.
+        """
+        now = self._identities() if self.path is not None else self._files
+        if now == self._files:
+            return
+        gone = next(part for part, a, b in zip(PARTS, now, self._files, strict=True) if a != b)
+        if gone:  # the file is still ours, so that closing moves into it what is only in our log
+            self.shut()
+        raise StoreError(
+            f"{self.path}{gone}: it was moved, replaced or deleted while the study was open; what was acknowledged "
+            "last may be lost. Put the file back, or open the study anew"
+        )
+
+
+def connect(path: Path) -> Raw:
+    """The file must be there: mode=rw never makes one."""
+    uri = f"{path.as_uri()}?mode=rw"
+    return sqlite3.connect(
+        uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Raw
+    )
+
+
+def _version(raw: Raw) -> int:
+    return int(raw.execute("PRAGMA user_version").fetchone()[0])
+
+
+def wrap(raw: Raw) -> sa.Connection:
+    """SQLAlchemy's view of it, which neither begins nor ends transactions: `Link` does."""
+    return sa.create_engine("sqlite+pysqlite://", creator=lambda: raw, poolclass=StaticPool).connect()
+
+
+def _identity(path: str) -> Identity | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino)

@@ -1,0 +1,85 @@
+"""Keys that users gave: a list in their order, each row of which names the next.
+
+So a key that is not found is known not to be there: the row before the place where it would be says what comes after
+it. Were a damaged index to hide a key, the suggestion or the reward that has it would be made a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import sqlalchemy as sa
+
+from driftwise.store import schema
+from driftwise.store.checksums import checksum, damaged, verify
+from driftwise.store.rows import Standing
+
+_K = schema.keys.c
+_UP_TO = (
+    sa.select(schema.keys)
+    .where(_K.study == sa.bindparam("s"), _K.kind == sa.bindparam("kind"), _K.key <= sa.bindparam("k"))
+    .order_by(_K.key.desc())
+    .limit(1)
+)
+_INSERT = sa.insert(schema.keys)
+_LINK = (
+    sa.update(schema.keys)
+    .where(_K.study == sa.bindparam("s"), _K.kind == sa.bindparam("of"), _K.key == sa.bindparam("k"))
+    .values(next=sa.bindparam("then"), checksum=sa.bindparam("check"))
+)
+FIRST = ""  # before all keys, which are never empty
+
+
+def find(connection: sa.Connection, standing: Standing, kind: int, key: str) -> int | None:
+    """The number that has this key; None where none has."""
+    before = _up_to(connection, standing, kind, key)
+    return before.number if before is not None and before.key == key else None
+
+
+def insert(connection: sa.Connection, standing: Standing, kind: int, key: str, number: int) -> Standing:
+    """Give `number` a key that none has."""
+    before = _up_to(connection, standing, kind, key)
+    after = before.next if before is not None else None
+    if before is None:
+        connection.execute(_INSERT, _row(standing.study, kind, FIRST, 0, key))
+    else:
+        check = checksum(standing.study, kind, before.key, before.number, key)
+        connection.execute(_LINK, {"s": standing.study, "of": kind, "k": before.key, "then": key, "check": check})
+    connection.execute(_INSERT, _row(standing.study, kind, key, number, after))
+    return replace(standing, keyed=standing.keyed + 1)
+
+
+def insert_all(connection: sa.Connection, study: int, keyed: Sequence[tuple[int, str, int]]) -> None:
+    """All the keys of a study that has none yet: (kind, key, number)."""
+    for kind in (schema.ASKED, schema.OBSERVED):
+        numbers = {key: number for of, key, number in keyed if of == kind}
+        if numbers:
+            listed = pairwise([FIRST, *sorted(numbers), None])
+            rows = [_row(study, kind, str(key), numbers.get(str(key), 0), after) for key, after in listed]
+            connection.execute(_INSERT, rows)
+
+
+def _row(study: int, kind: int, key: str, number: int, after: str | None) -> dict[str, Any]:
+    check = checksum(study, kind, key, number, after)
+    return {"study": study, "kind": kind, "key": key, "number": number, "next": after, "checksum": check}
+
+
+def _up_to(connection: sa.Connection, standing: Standing, kind: int, key: str) -> Any:
+    """The row of `key`, or the one before the place where it would be; None where no key of this kind is there."""
+    row = connection.execute(_UP_TO, {"s": standing.study, "kind": kind, "k": key}).first()
+    if row is None:
+        others = connection.scalar(_COUNT_KEYS, {"s": standing.study}) if standing.keyed else 0
+        if others != standing.keyed:
+            raise damaged("the list of keys is not complete")
+        return None
+    verify(row.checksum, checksum(row.study, row.kind, row.key, row.number, row.next), f"key {row.key!r:.40}")
+    misplaced = (row.study, row.kind) != (standing.study, kind) or row.key > key
+    if misplaced or (row.key != key and row.next is not None and row.next <= key):
+        raise damaged("the list of keys is not complete")
+    return row
+
+
+_COUNT_KEYS = sa.select(sa.func.count()).where(_K.study == sa.bindparam("s"), _K.key != FIRST)

@@ -1,0 +1,219 @@
+"""Rows, written with their checksums and verified when they are read. Every value of a row is covered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from driftwise.records import Observation
+from driftwise.store import old_format, schema
+from driftwise.store.base import Asked, Counts
+from driftwise.store.checksums import checksum, damaged, packed, unpacked, verify
+
+Row = Any  # as SQLAlchemy gives it
+Awaiting = tuple[tuple[int, int], ...]  # ordinal and number, oldest first
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a study stands: its row, less the description. Every transaction that writes replaces it as a whole."""
+
+    study: int
+    name: str
+    counts: Counts
+    described: int
+    keyed: int = 0
+    awaiting: Awaiting = ()
+    head: int = 0
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """As it is stored."""
+        counts = self.counts
+        values = {
+            "last": counts.last,
+            "asked": counts.asked,
+            "told": counts.told,
+            "unasked": counts.unasked,
+            "abandoned": counts.abandoned,
+            "jittered": counts.jittered,
+            "jitter": float(counts.jitter),
+            "keyed": self.keyed,
+            "awaiting": json.dumps(self.awaiting),
+            "head": self.head,
+        }
+        return values | {"checksum": checksum(self.study, self.name, self.described, *values.values())}
+
+    def awaits(self, number: int, *, patience: int) -> Standing:
+        """After suggestion `number` was made: what is older than `patience` suggestions is no longer pending."""
+        ordinal = self.counts.asked
+        awaiting = ((*self.awaiting, (ordinal, number)))[-max(patience, 1) :]
+        return replace(self, awaiting=tuple(pair for pair in awaiting if pair[0] > ordinal - patience))
+
+    def no_longer_awaits(self, number: int) -> Standing:
+        return replace(self, awaiting=tuple(pair for pair in self.awaiting if pair[1] != number))
+
+
+# --- studies ----------------------------------------------------------------------------------------------------------
+
+_F, _T = schema.file.c, schema.studies.c
+_STANDING = [column for column in _T if column.name != "description"]
+_STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
+# "+" keeps SQLite from using the index on names: a damaged index would hide a study, and another would be made
+_NAMED = sa.select(schema.studies).where(sa.literal_column("+name") == sa.bindparam("name"))
+_UPDATE = (
+    sa.update(schema.studies)
+    .where(_T.study == sa.bindparam("s"))
+    .values({name: sa.bindparam(name) for name in (*Counts.__dataclass_fields__, "keyed", "awaiting", "head")})
+    .values(checksum=sa.bindparam("check"))
+)
+
+
+def described(description: str) -> int:
+    """The checksum of a description."""
+    return checksum(description)
+
+
+def names(connection: sa.Connection) -> list[str]:
+    """The names of all studies."""
+    file = connection.execute(sa.select(schema.file)).first()
+    listed = list(connection.execute(sa.select(*_STANDING).order_by(_T.study)))
+    if file is None or file.studies != len(listed):
+        raise damaged(f"it has {len(listed)} studies, which is not what it knows of")
+    if file.checksum is not None:
+        verify(file.checksum, checksum(file.studies), "the number of studies")
+    for row in listed:
+        _verify_study(row)
+    return sorted(row.name for row in listed)
+
+
+def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
+    """A study's number in the file, and its description."""
+    row = connection.execute(_NAMED, {"name": name}).first()
+    if row is None:
+        names(connection)  # raises where one may be missing
+        return None
+    _verify_study(row)
+    if row.checksum is not None:
+        verify(row.described, described(row.description), f"the description of study {row.name!r:.80}")
+    return row.study, row.description
+
+
+def standing_of(connection: sa.Connection, study: int, name: str) -> Standing | None:
+    """Where a study stands now; None where it is gone."""
+    row = connection.execute(_STUDY, {"s": study, "name": name}).first()
+    if row is None:
+        return None
+    _verify_study(row)
+    if row.checksum is None:
+        awaiting = old_format.awaiting_in(connection, "suggestions", study)
+    else:
+        awaiting = tuple(map(tuple, json.loads(row.awaiting))) if row.awaiting != "[]" else ()
+    counts = Counts(row.last, row.asked, row.told, row.unasked, row.abandoned, row.jittered, row.jitter)
+    return Standing(row.study, row.name, counts, row.described or 0, row.keyed, awaiting, row.head)
+
+
+def _verify_study(row: Any) -> None:
+    values = (row.last, row.asked, row.told, row.unasked, row.abandoned, row.jittered, row.jitter)
+    if row.checksum is not None:
+        rest = (row.keyed, row.awaiting, row.head)
+        verify(row.checksum, checksum(row.study, row.name, row.described, *values, *rest), "a study's row")
+    elif not all(isinstance(value, int | float) for value in values) or not isinstance(row.name, str):
+        raise damaged("a study's counts are no numbers")
+
+
+def insert_study(connection: sa.Connection, standing: Standing, description: str) -> None:
+    values = {"study": standing.study, "name": standing.name, "described": standing.described}
+    connection.execute(sa.insert(schema.studies), values | standing.row | {"description": description})
+
+
+def update_study(connection: sa.Connection, standing: Standing) -> None:
+    row = standing.row
+    connection.execute(_UPDATE, row | {"s": standing.study, "check": row["checksum"]})
+
+
+def count_studies(connection: sa.Connection, count: int) -> None:
+    connection.execute(sa.update(schema.file).values(studies=count, checksum=checksum(count)))
+
+
+# --- suggestions and observations -------------------------------------------------------------------------------------
+
+
+def suggestion_row(study: int, asked: Asked, ordinal: int, status: int) -> dict[str, Any]:
+    """A suggestion as it is stored."""
+    row = {
+        "study": study,
+        "number": asked.number,
+        "ordinal": ordinal,
+        "id": asked.id,
+        "key": asked.key,
+        "at": asked.at,
+        "x": packed(asked.x),
+        "jitter": asked.jitter,
+        "status": status,
+    }
+    return row | {"checksum": _of_suggestion(row, status)}
+
+
+def mark_suggestion(connection: sa.Connection, row: Any, status: int) -> None:
+    """Give a suggestion another status."""
+    values = {"s": row.study, "n": row.number, "new_status": status, "check": _of_suggestion(row._mapping, status)}
+    connection.execute(_MARK, values)
+
+
+def _of_suggestion(row: Any, status: int) -> int:
+    columns = (row["study"], row["number"], row["ordinal"], row["id"], row["key"], row["at"], row["jitter"], status)
+    return checksum(*columns, data=_bytes(row["x"]))
+
+
+def verified_suggestion(row: Any) -> Asked:
+    """A suggestion as it was stored, or a `StoreError`."""
+    if row.checksum is None:
+        x = old_format.unpack(row.number, row.at, 0.0, row.x)
+    else:
+        verify(row.checksum, _of_suggestion(row._mapping, row.status), f"suggestion {row.number!r:.40}")
+        x = unpacked(row.x)
+    return Asked(row.number, row.id, row.key, row.at, x, row.jitter)
+
+
+def observation_row(study: int, seen: Observation, key: str | None, arrival: int) -> dict[str, Any]:
+    """An observation as it is stored."""
+    x = packed(seen.x)
+    row = {"study": study, "number": seen.number, "arrival": arrival, "key": key, "at": seen.at, "y": seen.y, "x": x}
+    return row | {"checksum": checksum(study, seen.number, arrival, key, seen.at, seen.y, data=x)}
+
+
+def verified_observation(row: Any) -> Observation:
+    """An observation as it was stored, or a `StoreError`."""
+    if row.checksum is None:
+        x = old_format.unpack(row.number, row.at, row.y, row.x)
+    else:
+        values = (row.study, row.number, row.arrival, row.key, row.at, row.y)
+        verify(row.checksum, checksum(*values, data=_bytes(row.x)), f"observation {row.number!r:.40}")
+        x = unpacked(row.x)
+    return Observation(row.number, row.at, x, row.y)
+
+
+def chained(head: int, checksums: Iterable[int]) -> int:
+    """The head after further observations."""
+    for each in checksums:
+        head = checksum(head, each)
+    return head
+
+
+def _bytes(x: Any) -> bytes:
+    """Damage may have made something else of it."""
+    return x if isinstance(x, bytes) else b"?"
+
+
+_S = schema.suggestions.c
+INSERT_SUGGESTION, INSERT_OBSERVATION = sa.insert(schema.suggestions), sa.insert(schema.observations)
+_MARK = (
+    sa.update(schema.suggestions)
+    .where(_S.study == sa.bindparam("s"), _S.number == sa.bindparam("n"))
+    .values(status=sa.bindparam("new_status"), checksum=sa.bindparam("check"))
+)
