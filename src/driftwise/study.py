@@ -39,7 +39,7 @@ class Description:
     patience: int = PATIENCE
 
     def __post_init__(self) -> None:
-        if self.direction not in SIGNS:
+        if not isinstance(self.direction, str) or self.direction not in SIGNS:
             raise InvalidInput(f"direction must be 'maximize' or 'minimize', got {self.direction!r:.80}")
         if checks.count("seed", self.seed, least=0) >= 2**64:
             raise InvalidInput(f"seed must be below 2⁶⁴, got {self.seed!r:.80}")
@@ -299,11 +299,21 @@ class Study:
     def space(self) -> Space:
         return self.description.policy.space
 
+    def __reduce__(self) -> Any:
+        """Copied or sent to another process, a study in a file is opened there; one in memory cannot be."""
+        if self.path is None:
+            raise InvalidInput("a study in memory cannot be copied or pickled; give it a file with path=...")
+        return _opened, (type(self), self.name, self.path)
+
     def __repr__(self) -> str:
         return f"Study({self.name!r}, policy={self.policy.name!r}, path={self.path!r})"
 
     def _suggestion(self, asked: Asked) -> Suggestion:
         return Suggestion(asked.id, asked.number, self.space.from_unit(asked.x), asked.at, asked.key, asked.x)
+
+
+def _opened(cls: type[Study], name: str, path: str) -> Study:
+    return cls.open(name, path=path)
 
 
 def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:

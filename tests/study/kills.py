@@ -3,7 +3,7 @@
 One process imports the library once and forks a writer a round, which asks, tells, abandons and observes as fast as it
 can and acknowledges on a pipe every call that has returned. It is killed after a random while; then the file must hold
 all that was acknowledged, once, and ask what a fold over its whole log asks. The next writer repeats whatever was not
-acknowledged.
+acknowledged. Every other writer is interrupted, too, in the middle of its calls, which it then repeats.
 """
 
 from __future__ import annotations
@@ -35,38 +35,66 @@ def make(path: Path) -> Study:
     return Study("s", SPACE, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.3))
 
 
-def write(path: Path, first: int, pipe: int) -> None:
-    """The writer: i is asked under key i, then told, or every fifth time abandoned; then something is observed."""
+class Interrupted(BaseException):
+    """What an alarm raises, as Ctrl-C would."""
+
+
+def interrupt(*_: object) -> None:
+    raise Interrupted
+
+
+def write(path: Path, first: int, pipe: int, draw: random.Random | None) -> None:
+    """The writer: i is asked under key i, then told, or every fifth time abandoned; then something is observed.
+
+    With `draw` it is interrupted after random whiles, and does again what it was about to do.
+    """
+    kept = []  # the exceptions, as a notebook keeps them
 
     def acknowledge(*words: object) -> None:
         os.write(pipe, (json.dumps(words) + "\n").encode())
 
+    def steadily(call, *args, **options):
+        while draw is not None:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.0002, 0.02))
+                result = call(*args, **options)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Interrupted as error:
+                kept.append(error)
+                acknowledge("interrupt", 0)
+            else:
+                return result
+        return call(*args, **options)
+
+    signal.signal(signal.SIGALRM, interrupt)
     study = make(path)
     i = first
     while True:
-        s = study.ask(key=f"k{i}")
+        s = steadily(study.ask, key=f"k{i}")
         acknowledge("ask", i, s.id, s.number, s.x)
         if i % 5 == 4:
-            study.abandon(s)
+            steadily(study.abandon, s)
             acknowledge("abandon", i, s.number)
         else:
-            study.tell(s, reward(s.number))
+            steadily(study.tell, s, reward(s.number))
             acknowledge("tell", i, s.number)
         if i % 3 == 0:
-            receipt = study.observe({"x": 0.5}, float(i), key=f"o{i}")
+            receipt = steadily(study.observe, {"x": 0.5}, float(i), key=f"o{i}")
             acknowledge("observe", i, receipt.number)
         acknowledge("done", i)
         i += 1
 
 
-def killed_after(seconds: float, path: Path, first: int, *, at_once: bool) -> list[list]:
+def killed_after(
+    seconds: float, path: Path, first: int, *, at_once: bool, interrupts: random.Random | None
+) -> list[list]:
     """What a writer acknowledged before it was killed, `seconds` after its start or after its first acknowledgement."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
         try:
-            write(path, first, writer)
+            write(path, first, writer, interrupts)
         except BaseException as error:
             os.write(2, f"the writer failed: {error!r}\n".encode())
         os._exit(1)
@@ -102,7 +130,7 @@ class Ledger:
                 self.abandoned.add(rest[0])
             elif what == "observe":
                 self.told[rest[0]] = float(i)
-            else:
+            elif what == "done":
                 self.next = i + 1
 
     def compare(self, study: Study, figures: dict[str, int]) -> None:
@@ -136,18 +164,23 @@ def main(folder: str, kills: int, seed: int) -> dict[str, int]:
     """Until so many writers were killed after the study was there; those killed before that come on top."""
     draw = random.Random(seed)
     harms = ("lost", "doubled", "gaps", "too many", "changed questions")
-    figures = dict.fromkeys(("kills", "earlier kills", "acknowledged", "stored, not acknowledged", *harms), 0)
+    figures = dict.fromkeys(
+        ("kills", "earlier kills", "interrupts", "acknowledged", "stored, not acknowledged", *harms), 0
+    )
     for round_ in itertools.count():
         if round_ % ROUNDS_A_FILE == 0:
             path, ledger = Path(folder) / f"{round_}.db", Ledger()
         early = round_ % ROUNDS_A_FILE < 4  # some while the file itself is made
-        acknowledged = killed_after(draw.uniform(0, 0.05), path, ledger.next, at_once=early)
-        figures["acknowledged"] += sum(what != "done" for what, *_ in acknowledged)
+        acknowledged = killed_after(
+            draw.uniform(0, 0.05), path, ledger.next, at_once=early, interrupts=draw if round_ % 2 else None
+        )
+        figures["interrupts"] += sum(what == "interrupt" for what, *_ in acknowledged)
+        figures["acknowledged"] += sum(what not in ("done", "interrupt") for what, *_ in acknowledged)
         ledger.add(acknowledged)
         try:
             study = Study.open("s", path=path)
         except NotFoundError:
-            assert not acknowledged
+            assert not [what for what, *_ in acknowledged if what != "interrupt"]
             figures["earlier kills"] += 1
             continue
         figures["kills"] += 1

@@ -33,6 +33,7 @@ def test_two_hundred_kills(tmp_path):
     print(figures)
     assert figures["kills"] == 200
     assert figures["acknowledged"] > 200  # it was busy
+    assert figures["interrupts"] > 50
     assert figures["stored, not acknowledged"] > 0  # and some kills did fall between a commit and its acknowledgement
     for harm in ("lost", "doubled", "gaps", "too many", "changed questions"):
         assert figures[harm] == 0, harm

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -132,7 +135,7 @@ def test_time_is_the_number_unless_given_and_is_data(path):
     study.tell(second, 1.0)
     study.tell(first, 2.0, at=-3.0)
     study.observe({"x": 0.5}, 3.0)
-    assert [(seen.number, seen.at) for seen in study.observations()] == [(1, -3.0), (2, 77.5), (3, 3.0)]
+    assert [(seen.number, seen.at) for seen in study.observations()] == [(1, -3.0), (2, 77.5), (3, 77.5)]
 
 
 def test_with_times_of_your_own_now_is_not_the_number():
@@ -265,3 +268,23 @@ def test_the_default_is_told_nothing_and_goes_on_where_it_was(tmp_path):
         state = each._fold.state(each._log.read(each._fold.missing))
         chosen.append(tuple(each.policy.choose(state, ask)))
     assert chosen[0] == chosen[1]
+
+
+def test_a_study_in_a_file_can_be_copied_and_sent_elsewhere(tmp_path):
+    study = Study("s", GRID, policy="sw-gp-ucb", path=tmp_path / "a.db")
+    study.tell(study.ask(), 1.0)
+    for again in (copy.deepcopy(study), pickle.loads(pickle.dumps(study))):
+        assert again.recommend() == study.recommend()
+    memory = Study("s", GRID, policy="sw-gp-ucb")
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(InvalidInput, match="give it a file"):
+            attempt(memory)
+
+
+def test_an_observation_without_a_time_has_that_of_the_newest_where_times_are_your_own():
+    study = Study("s", GRID, policy="sw-gp-ucb")
+    params = study.ask().params
+    study.observe(params, 1.0)
+    study.observe(params, 1.0, at=1.7e9)
+    study.observe(params, 1.0)
+    assert [seen.at for seen in study.observations()] == [2.0, 1.7e9, 1.7e9]

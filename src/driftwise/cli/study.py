@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from driftwise.cli import parse, show, standing
+from driftwise.cli.study_check import check
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.history import FEW
 from driftwise.study import Study
@@ -207,6 +208,9 @@ def show_study(
         show.out().print(chart(each))
     if found and found.seen >= FEW:
         show.out().print(over_time(study.drift_history()))
+
+
+app.command()(check)
 
 
 @app.command("list")

@@ -9,6 +9,8 @@ from typing import Any
 from driftwise.errors import StoreError
 from driftwise.records import Point
 
+ADVICE = "restore it from a copy, or see what is whole with: driftwise study check"
+
 
 def checksum(*values: Any, data: bytes = b"") -> int:
     """CRC-32 of a row's values, and of `data`, its raw bytes.
@@ -28,9 +30,7 @@ def verify(stored: Any, computed: int, what: str) -> None:
 
 def damaged(what: str) -> StoreError:
     """The error for a file whose contents contradict each other."""
-    return StoreError(
-        f"the study file is damaged: {what}; restore it from a copy, or see what is whole with: driftwise study check"
-    )
+    return StoreError(f"the study file is damaged: {what}; {ADVICE}")
 
 
 def packed(x: Point) -> bytes:

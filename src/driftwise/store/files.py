@@ -12,14 +12,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from driftwise.errors import InvalidInput, StoreError
+from driftwise.store.checksums import ADVICE
 from driftwise.store.schema import APPLICATION_ID, VERSION
 
 MAGIC = b"SQLite format 3\0"
 
+# what reading or writing a damaged file may raise; the last where SQLite quotes bytes that are no text in its message
+SQLITE_ERRORS = (sqlite3.Error, sa.exc.DBAPIError, UnicodeDecodeError)
+
 WHY = {
     sqlite3.SQLITE_NOTADB: "it is no study file",
-    sqlite3.SQLITE_CORRUPT: "it is damaged or truncated; restore it from a copy",
+    sqlite3.SQLITE_CORRUPT: f"it is damaged or truncated; {ADVICE}",
     sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
     sqlite3.SQLITE_FULL: "the disk is full; make room and try again",
     sqlite3.SQLITE_IOERR: "the disk refused to read or write",
@@ -31,6 +37,8 @@ WHY = {
 def explain(error: Exception, where: str) -> StoreError:
     """SQLite's error, also as SQLAlchemy wraps it, in the user's words."""
     error = getattr(error, "orig", error)
+    if isinstance(error, UnicodeDecodeError):
+        return StoreError(f"{where}: {WHY[sqlite3.SQLITE_CORRUPT]}")
     code = getattr(error, "sqlite_errorcode", None)
     why = WHY.get(code & 0xFF) if code is not None else None
     return StoreError(f"{where}: {why} ({error})" if why else f"{where}: {error}")

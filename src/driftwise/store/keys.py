@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from driftwise.store import schema
-from driftwise.store.checksums import checksum, damaged, verify
+from driftwise.store.checksums import checksum, damaged
 from driftwise.store.rows import Standing
 
 _K = schema.keys.c
@@ -67,6 +67,11 @@ def _row(study: int, kind: int, key: str, number: int, after: str | None) -> dic
     return {"study": study, "kind": kind, "key": key, "number": number, "next": after, "checksum": check}
 
 
+def is_whole(row: Any) -> bool:
+    """Whether a row is as it was written."""
+    return bool(row.checksum == checksum(row.study, row.kind, row.key, row.number, row.next))
+
+
 def _up_to(connection: sa.Connection, standing: Standing, kind: int, key: str) -> Any:
     """The row of `key`, or the one before the place where it would be; None where no key of this kind is there."""
     row = connection.execute(_UP_TO, {"s": standing.study, "kind": kind, "k": key}).first()
@@ -75,7 +80,8 @@ def _up_to(connection: sa.Connection, standing: Standing, kind: int, key: str) -
         if others != standing.keyed:
             raise damaged("the list of keys is not complete")
         return None
-    verify(row.checksum, checksum(row.study, row.kind, row.key, row.number, row.next), f"key {row.key!r:.40}")
+    if not is_whole(row):
+        raise damaged(f"key {row.key!r:.40} does not match its checksum")
     misplaced = (row.study, row.kind) != (standing.study, kind) or row.key > key
     if misplaced or (row.key != key and row.next is not None and row.next <= key):
         raise damaged("the list of keys is not complete")

@@ -85,7 +85,7 @@ def names(connection: sa.Connection) -> list[str]:
     if file is None or file.studies != len(listed):
         raise damaged(f"it has {len(listed)} studies, which is not what it knows of")
     if file.checksum is not None:
-        verify(file.checksum, checksum(file.studies), "the number of studies")
+        verify(file.checksum, checksum(file.file, file.studies), "the number of studies")
     for row in listed:
         _verify_study(row)
     return sorted(row.name for row in listed)
@@ -137,7 +137,7 @@ def update_study(connection: sa.Connection, standing: Standing) -> None:
 
 
 def count_studies(connection: sa.Connection, count: int) -> None:
-    connection.execute(sa.update(schema.file).values(studies=count, checksum=checksum(count)))
+    connection.execute(sa.update(schema.file).values(studies=count, checksum=checksum(1, count)))
 
 
 # --- suggestions and observations -------------------------------------------------------------------------------------

@@ -99,6 +99,6 @@ keys = sa.Table(
 def create(connection: sa.Connection) -> None:
     """Everything an empty database needs to be a store."""
     metadata.create_all(connection, checkfirst=False)
-    connection.execute(sa.insert(file), {"file": 1, "studies": 0, "checksum": checksum(0)})
+    connection.execute(sa.insert(file), {"file": 1, "studies": 0, "checksum": checksum(1, 0)})
     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.exec_driver_sql(f"PRAGMA user_version = {VERSION}")

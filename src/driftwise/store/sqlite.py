@@ -131,7 +131,7 @@ class SqliteStore:
             self._inside = False
             if not isinstance(error, DriftwiseError):
                 self._link.undo()
-                if isinstance(error, sa.exc.DBAPIError | sqlite3.Error):
+                if isinstance(error, files.SQLITE_ERRORS):
                     raise files.explain(error, self.where) from error
             self._link.roll_back()
             raise
@@ -193,7 +193,7 @@ def _build(path: Path) -> None:
         schema.create(connections.wrap(raw))
         raw.keep()
         raw.execute("PRAGMA journal_mode = WAL")
-    except (sa.exc.DBAPIError, sqlite3.Error) as error:
+    except files.SQLITE_ERRORS as error:
         raise files.explain(error, str(path)) from error
     finally:
         raw.shut()
