@@ -1,4 +1,4 @@
-"""Every choice of every policy on three worlds, as digests: `python -m benchmarks.choices OUT.json [--against OLD.json]`.
+"""Every choice of every policy on three worlds: `python -m benchmarks.choices OUT.json [--against OLD.json]`.
 
 Run on two versions of the code, it shows whether a change that should change nothing did change nothing: two digests
 are the same if and only if all 200 choices are the same, bit for bit.
