@@ -123,5 +123,5 @@ def test_a_recording_that_is_too_short_is_refused_before_anything_runs(refused, 
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_runs(refused, monkeypatch):
     monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda tasks, jobs: pytest.fail("it ran"))
-    message = refused("compare --policy random --horizon 2 --seeds 1 --json no/such/folder/out.json", code=1)
-    assert "no such file or directory: no/such/folder/out.json" in message
+    message = refused("compare --policy random --horizon 2 --seeds 1 --json no/such/folder/out.json")
+    assert "no/such/folder for out.json; make it first" in message

@@ -9,6 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from driftwise.slices import Slice
+from driftwise.text import visible
 
 BRAILLE = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))  # bits of the left and right column, from the top
 WIDTH, HEIGHT = 60, 12
@@ -86,7 +87,7 @@ def _bars(shown: Slice) -> Text:
     """One line for each value: the mean as a bar."""
     low, high = float(np.min(shown.mean)), float(np.max(shown.mean))
     span = high - low or 1.0
-    labels = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in shown.values]
+    labels = [f"{value:.6g}" if isinstance(value, float) else visible(str(value)) for value in shown.values]
     margin = max(map(len, labels))
     text = Text(f"{shown.name}\n")
     for label, value, mean, std in zip(labels, shown.values, shown.mean, shown.std, strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,11 +9,12 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from driftwise.cli import parse, show
+from driftwise.cli import files, limits, parse, show
 from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
 from driftwise.lab.metrics import student
 from driftwise.lab.tasks import Outcome, Task, perform_all
+from driftwise.text import as_json
 
 WORLD = "deng-abrupt"
 HEADER = ("policy", "regret", "95% interval", "a step", "µs a step")
@@ -42,7 +42,7 @@ def compare(
         int | None, typer.Option(min=1, help="Steps of each run; the world's own (or the recording's) if not given.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many worlds and noises, counted from 0.")] = 20,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, with one BLAS thread each.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, at most four a core, with one BLAS thread each.")] = 1,
     out: Annotated[Path | None, typer.Option("--json", help="Write every run's figures to this file.")] = None,
 ) -> None:
     """Compare policies by their regret.
@@ -60,19 +60,21 @@ def compare(
 
       driftwise compare --policy gp-ucb --policy random --rewards r.csv --points p.csv --json out.json
     """
+    limits.within(horizon=horizon, seeds=seeds)
+    if out is not None:
+        files.check(out, inputs=[rewards, points])
     contenders = [parse.policy(spec) for spec in policy]
     if len({c.label for c in contenders}) < len(contenders):
         raise InvalidInput("each --policy must be a different one; drop the repeated one or change an option")
     world = _world(env, rewards, points)
     steps = horizon or world.horizon
+    limits.within(horizon=steps)
     worlds = [world.seeded(seed) for seed in range(seeds)]
-    # what cannot be is told before anything runs: a policy, a step that was not recorded, a file
+    # what cannot be is told before anything runs: a policy, a step that was not recorded
     for contender in contenders:
         contender.on(world)
     if rewards is not None:
         world.best(steps)
-    if out is not None:
-        out.touch()
     tasks = [Task(contender, made, steps) for contender in contenders for made in worlds]
     with show.progress() as progress:
         bar = progress.add_task(world.name, total=len(tasks))
@@ -84,7 +86,8 @@ def compare(
     outcomes.sort(key=lambda o: (order[o.policy], o.seed))
     _print(outcomes, list(order), f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}")
     if out is not None:
-        out.write_text(json.dumps({"results": [o.record() for o in outcomes]}, indent=2) + "\n", encoding="utf-8")
+        written = as_json({"results": [o.record() for o in outcomes]}) + "\n"
+        files.write(out, written, inputs=[rewards, points])
 
 
 def _world(env: str | None, rewards: Path | None, points: Path | None) -> SeededEnvironment:

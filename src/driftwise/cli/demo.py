@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from driftwise.cli import show
+from driftwise.cli import files, limits, show
+from driftwise.text import visible
 
 if TYPE_CHECKING:
     from driftwise.lab.demo import Scene
@@ -20,13 +21,16 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where the report and its pictures go.")] = Path("report"),
     seeds: Annotated[int, typer.Option(min=1, help="Worlds of each kind; more give narrower intervals.")] = 20,
     horizon: Annotated[int, typer.Option(min=10, help="Steps of each run.")] = 500,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")
+    ] = None,
 ) -> None:
     """See R-GP-UCB and SW-GP-UCB follow a moving optimum where GP-UCB is left behind.
 
     Runs Deng's two worlds, one that jumps and one that slides, on many seeds; prints what each policy lost, and writes
     report/demo.html, which you can open in any browser and send to anybody.
     """
+    limits.within(seeds=seeds, horizon=horizon)
     from driftwise.lab.engine import cores
     from driftwise.plots.style import LIGHT, blank
     from driftwise.report import demo as report
@@ -35,16 +39,14 @@ def demo(
     out.mkdir(parents=True, exist_ok=True)
     began, console = time.perf_counter(), show.out()
     scenes = _run(seeds, horizon, jobs or cores())
-    console.print("\n[bold]Keeping up with a moving optimum[/bold]  [dim]regret is what a policy lost[/dim]\n")
+    show.say("\n", ("Keeping up with a moving optimum", "bold"), ("  regret is what a policy lost\n", "dim"))
     for scene in scenes:
         cells, best = report.rows(scene)
         heading = f"{report.title(scene)} ({scene.world}, {seeds} seeds)"
         console.print(show.table(heading, report.HEADER[:4], [row[:4] for row in cells], best=best))
     written = _write(scenes, out)
-    console.print(
-        f"the report is [bold]{show.plain(str(written[0]))}[/bold], with {len(written) - 1} pictures beside it"
-    )
-    console.print(f"[dim]done in {time.perf_counter() - began:.0f} s[/dim]")
+    show.say("the report is ", (visible(str(written[0])), "bold"), f", with {len(written) - 1} pictures beside it")
+    show.say((f"done in {time.perf_counter() - began:.0f} s", "dim"))
 
 
 def _run(seeds: int, horizon: int, jobs: int) -> list[Scene]:
@@ -52,10 +54,11 @@ def _run(seeds: int, horizon: int, jobs: int) -> list[Scene]:
     from driftwise.lab import demo as lab
     from driftwise.lab.tasks import perform_all
 
-    plans = [lab.plan(world, seeds=seeds, horizon=horizon) for world in lab.WORLDS]
     scenes = []
     with show.progress() as progress:
-        bar = progress.add_task("", total=sum(map(len, plans)))
+        bar = progress.add_task("worlds", total=None)
+        plans = [lab.plan(world, seeds=seeds, horizon=horizon) for world in lab.WORLDS]
+        progress.update(bar, total=sum(map(len, plans)))
         for tasks in plans:
             progress.update(bar, description=tasks[0].world.name)
             outcomes = []
@@ -72,9 +75,9 @@ def _write(scenes: Sequence[Scene], out: Path) -> list[Path]:
     from driftwise.report import demo as report
 
     written = [out / "demo.html"]
-    written[0].write_text(report.demo_page(scenes, version=version("driftwise")), encoding="utf-8")
+    files.write(written[0], report.demo_page(scenes, version=version("driftwise")))
     for scene in scenes:
         for kind, make in (("regret", report.regret_figure), ("belief", report.belief_figure)):
             written.append(out / f"{scene.world}-{kind}.png")
-            written[-1].write_bytes(png(make(scene)))
+            files.write(written[-1], png(make(scene)))
     return written

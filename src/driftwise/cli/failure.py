@@ -7,16 +7,26 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import typer
 from typer.core import TyperGroup
 
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
+from driftwise.text import visible
 
 DEBUG = "DRIFTWISE_DEBUG"
 STOPPED = 130
+# what Python raises where a user's value goes further than a computer does
+BEYOND: dict[type[Exception], str] = {
+    MemoryError: "this needs more memory than there is; give smaller sizes",
+    ArithmeticError: "a number given is too large or too small for this computation",
+    np.linalg.LinAlgError: "a number given is too large or too small for this computation",
+    RecursionError: "what is given is nested too deeply",
+}
 
 
 class Friendly(TyperGroup):
@@ -29,10 +39,24 @@ class Friendly(TyperGroup):
 
 def guarded(call: Callable[[], Any]) -> int:
     """Runs `call` and gives the exit code."""
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always", RuntimeWarning)  # NumPy's word on numbers beyond its range: told below
+        code = _code(call)
+    beyond = [warning for warning in noticed if issubclass(warning.category, RuntimeWarning)]
+    if beyond and code == 0:
+        tell(f"a number went beyond what a computer keeps ({beyond[0].message}); mind that in the results")
+    return code
+
+
+def _code(call: Callable[[], Any]) -> int:
     try:
         code = call()
+        sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
+    except BrokenPipeError:  # whoever reads us has read enough, as head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
@@ -45,9 +69,9 @@ def guarded(call: Callable[[], Any]) -> int:
 
 def tell(problem: str, hint: str = "") -> None:
     """One line, and perhaps a second with the way out."""
-    print(f"driftwise: {problem}", file=sys.stderr)
+    print(f"driftwise: {_one_line(problem)}", file=sys.stderr)
     if hint:
-        print(f"  {hint}", file=sys.stderr)
+        print(f"  {_one_line(hint)}", file=sys.stderr)
 
 
 def lines_of(error: Exception) -> tuple[str, str]:
@@ -57,9 +81,16 @@ def lines_of(error: Exception) -> tuple[str, str]:
         problem = _one_line(error.format_message()).removesuffix(".") + _value_of(error)
         return problem, f"see: {usage.command_path} --help" if usage else ""
     if isinstance(error, DriftwiseError):
-        return _one_line(str(error)), ""
+        return str(error), ""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror.lower()}: {error.filename}" if error.filename else error.strerror.lower(), ""
+    if isinstance(error, UnicodeEncodeError):
+        return f"text must be valid Unicode, got {error.object!r:.80}", ""
+    if _has_nul(error):
+        return "a path cannot hold the character NUL; give another", ""
+    for kind, why in BEYOND.items():
+        if isinstance(error, kind):
+            return f"{why} ({type(error).__name__}: {error})", ""
     return (
         f"something unexpected happened ({type(error).__name__}: {_one_line(str(error))})",
         f"this is a bug; {DEBUG}=1 shows the traceback, which helps us to mend it",
@@ -74,9 +105,15 @@ def _value_of(error: Exception) -> str:
 
 
 def _is_bad_input(error: Exception) -> bool:
-    return isinstance(error, InvalidInput | NotFoundError) or hasattr(error, "format_message")
+    ours = isinstance(error, (InvalidInput, NotFoundError, UnicodeEncodeError, *BEYOND))
+    return ours or hasattr(error, "format_message") or _has_nul(error)
+
+
+def _has_nul(error: Exception) -> bool:
+    """Python's own word on a path with NUL in it, which differs from call to call."""
+    return isinstance(error, ValueError) and "embedded null" in str(error)
 
 
 def _one_line(message: str, longest: int = 400) -> str:
-    line = " ".join(message.split())
+    line = visible(" ".join(message.split()))
     return line if len(line) <= longest else line[: longest - 1] + "…"

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from driftwise.cli import parse, show
+from driftwise.cli import files, parse, show
 from driftwise.errors import InvalidInput
+from driftwise.text import visible
 
 
 def report(
@@ -55,13 +56,12 @@ def report(
     out.parent.mkdir(parents=True, exist_ok=True)
     beside = out.with_name(f"{out.stem}_files")
     text = lab_page(found, title=title, version=version("driftwise"), folder=beside.name, inside=inside, files=pictures)
-    out.write_text(text, encoding="utf-8")
-    console = show.out()
-    console.print(f"the report is [bold]{show.plain(str(out))}[/bold] ({len(text.encode()) / 1e6:.1f} MB)")
+    files.write(out, text)
+    show.say("the report is ", (visible(str(out)), "bold"), f" ({len(text) / 1e6:.1f} MB)")
     if pictures:
         count = _write(found, inside, beside)
-        console.print(f"{count} files with its data and pictures are in [bold]{show.plain(str(beside))}[/bold]")
-    console.print(f"[dim]{len(results):,} runs in {time.perf_counter() - began:.0f} s[/dim]")
+        show.say(f"{count} files with its data and pictures are in ", (visible(str(beside)), "bold"))
+    show.say((f"{len(results):,} runs in {time.perf_counter() - began:.0f} s", "dim"))
 
 
 def _write(found: object, inside: object, beside: Path) -> int:
@@ -72,6 +72,6 @@ def _write(found: object, inside: object, beside: Path) -> int:
     with show.progress() as progress:
         bar = progress.add_task("pictures", total=total)
         for name, content in lab_pictures.files(found, inside):  # type: ignore[arg-type]
-            (beside / name).write_bytes(content)
+            files.write(beside / name, content)
             progress.advance(bar)
     return total

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftwise.cli import failure, parse, show
+from driftwise.cli import failure, files, limits, parse, show
 from driftwise.errors import InvalidInput
+from driftwise.text import visible
 
 if TYPE_CHECKING:
     from driftwise.lab.experiment import Account
@@ -40,7 +41,9 @@ def run(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the published size.")] = False,
     out: Annotated[Path, typer.Option(help="The folder that the results go into.")] = Path("results"),
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")
+    ] = None,
     engine: Annotated[
         str, typer.Option(help="joblib (this machine), serial (this process) or ray (a cluster).")
     ] = "joblib",
@@ -66,8 +69,10 @@ def run(
     """
     from driftwise.lab import experiment
     from driftwise.lab.engine import engine as engine_named
-    from driftwise.lab.results import Folder
+    from driftwise.lab.results import FILES, Folder
 
+    limits.within(horizon=horizon, seeds=seeds)
+    files.check_folder(out, FILES, inputs=[rewards, points])
     trials = experiment.plan(
         _suites(suite or [], rewards, points, quick),
         [parse.policy(spec) for spec in policy],
@@ -152,6 +157,5 @@ def _report(account: Account, out: Path) -> None:
             f"{account.failed} of {account.asked} runs failed; {out / 'failures.jsonl'} says why",
             "the same command tries them again",
         )
-    console.print(
-        f"the results are in [bold]{show.plain(str(out))}[/bold]; see: driftwise lab table {show.plain(str(out))}"
-    )
+    where = visible(str(out))
+    show.say("the results are in ", (where, "bold"), f"; see: driftwise lab table {where}")

@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from driftwise.cli import failure, show
@@ -63,7 +62,7 @@ def table(
             console.print(_case(t))
         console.print(_standings(name, standings(group)))
     if min(t.seeds for t in shown) < FEW:
-        console.print(f"[dim]fewer than {FEW} seeds cannot show a difference: all are marked ○ there[/dim]")
+        show.say((f"fewer than {FEW} seeds cannot show a difference: all are marked ○ there", "dim"))
     failed = len(failures(folder))
     if failed:
         failure.tell(f"{failed} run{'s' if failed > 1 else ''} failed; {folder / 'failures.jsonl'} says why")
@@ -85,9 +84,7 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
     suites = {name: list(group) for name, group in groupby(found, key=lambda c: c.place[0])}
     if as_json:
         cases = [] if brief else [_contest(c) for c in found]
-        show.as_json(
-            {"cases": cases, "suites": {n: [_finite(asdict(o)) for o in overall(g)] for n, g in suites.items()}}
-        )
+        show.as_json({"cases": cases, "suites": {n: [asdict(o) for o in overall(g)] for n, g in suites.items()}})
         return
     console = show.out()
     for name, group in suites.items():
@@ -103,7 +100,7 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
 def _contest(c: Contest) -> dict[str, Any]:
     suite, case, horizon = c.place
     regrets = {"seeds": c.seeds, "policy": c.policy, "regret": c.regret, "best": c.rival, "best_regret": c.rival_regret}
-    return _finite({"suite": suite, "case": case, "horizon": horizon, **regrets, "ratio": asdict(c.ratio.interval)})
+    return {"suite": suite, "case": case, "horizon": horizon, **regrets, "ratio": asdict(c.ratio.interval)}
 
 
 def _contest_row(c: Contest) -> tuple[str, ...]:
@@ -158,22 +155,5 @@ def duration(seconds: float) -> str:
 
 def _record(t: CaseTable) -> dict[str, Any]:
     suite, case, horizon = t.place
-    lines = [_finite(asdict(line)) for line in t.lines]
-    return _finite({"suite": suite, "case": case, "horizon": horizon, "seeds": t.seeds, "variation": t.variation}) | {
-        "policies": lines
-    }
-
-
-def _finite(record: dict[str, Any]) -> dict[str, Any]:
-    """JSON has neither NaN nor ∞: null stands for both."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return _finite(value)
-        if isinstance(value, np.ndarray | np.generic):
-            return plain(value.tolist())
-        if isinstance(value, float) and not math.isfinite(value):
-            return None
-        return value
-
-    return {name: plain(value) for name, value in record.items()}
+    place = {"suite": suite, "case": case, "horizon": horizon, "seeds": t.seeds, "variation": t.variation}
+    return place | {"policies": [asdict(line) for line in t.lines]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from driftwise.cli import show
+from driftwise.cli import files, show
 from driftwise.errors import InvalidInput
+from driftwise.text import visible
 
 if TYPE_CHECKING:
     from driftwise.lab.theory import Measured, Settings
@@ -25,7 +27,9 @@ def theory(
         typer.Option("--out", "-o", help="Write a report here: FILE.html with everything beside it, or FILE.md."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="In about a minute, with wider intervals.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if not given.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")
+    ] = None,
     images: Annotated[
         str | None, typer.Option(help="For FILE.md: write the pictures to this folder beside it, and show them.")
     ] = None,
@@ -49,16 +53,16 @@ def theory(
     measured = _measure(QUICK if quick else FULL, jobs or os.cpu_count() or 1)
     made = _parts(measured)
     for part in made:
-        console.print(f"\n[bold]{part.title}[/bold]")
+        console.print(show.words("\n", (part.title, "bold")))
         for table in part.tables:
             console.print(show.table(table.caption, table.header, table.rows))
         for point in part.points:
-            console.print(f"  {show.plain(point.replace('**', ''))}")
+            console.print(f"  {point.replace('**', '')}")
     if out is not None:
-        options = f"{' --quick' if quick else ''} -o {out.name}{f' --images {images}' if images else ''}"
-        written = _write(made, out, images, f"driftwise lab theory{options}")
-        console.print(f"\nthe report is [bold]{show.plain(str(out))}[/bold]{written}")
-    console.print(f"[dim]done in {time.perf_counter() - began:.0f} s[/dim]")
+        typed = [*(["--quick"] if quick else []), "-o", out.name, *(["--images", images] if images else [])]
+        written = _write(made, out, images, shlex.join(["driftwise", "lab", "theory", *typed]))
+        show.say("\nthe report is ", (visible(str(out)), "bold"), written)
+    show.say((f"done in {time.perf_counter() - began:.0f} s", "dim"))
 
 
 def _check(out: Path | None, images: str | None) -> None:
@@ -72,6 +76,7 @@ def _check(out: Path | None, images: str | None) -> None:
 
         blank(1, 1, LIGHT)
         out.parent.mkdir(parents=True, exist_ok=True)
+        files.check(out)
 
 
 def _measure(settings: Settings, jobs: int) -> Measured:
@@ -97,21 +102,21 @@ def _parts(measured: Measured) -> list[Part]:
 def _write(made: Sequence[Part], out: Path, images: str | None, command: str) -> str:
     """The report and what is beside it; says what that is."""
     from driftwise.plots.style import LIGHT, png
+    from driftwise.report import parts
     from driftwise.report import theory as report
-    from driftwise.report.parts import files
 
     if out.suffix == ".md":
         if images is not None:
             folder = out.parent / images
             folder.mkdir(parents=True, exist_ok=True)
             for picture in (picture for part in made for picture in part.pictures):
-                (folder / f"{picture.name}.png").write_bytes(png(picture.draw(LIGHT)))
-        out.write_text(report.markdown(made, command=command, images=images), encoding="utf-8")
+                files.write(folder / f"{picture.name}.png", png(picture.draw(LIGHT)))
+        files.write(out, report.markdown(made, command=command, images=images))
         return ""
     folder = out.with_name(f"{out.stem}_files")
     folder.mkdir(exist_ok=True)
-    for name, content in files(made).items():
-        (folder / name).write_bytes(content)
+    for name, content in parts.files(made).items():
+        files.write(folder / name, content)
     footer = f"Made by driftwise {version('driftwise')}: `{command}`."
-    out.write_text(report.html(made, folder=folder.name, footer=footer), encoding="utf-8")
-    return f", with its data and pictures in {show.plain(folder.name)}/"
+    files.write(out, report.html(made, folder=folder.name, footer=footer))
+    return f", with its data and pictures in {visible(folder.name)}/"

@@ -1,53 +1,73 @@
-"""How results look in a terminal. Results go to stdout, what is said along the way to stderr."""
+"""How results look in a terminal. Results go to stdout, what is said along the way to stderr.
+
+Nothing is parsed: no markup, no emoji codes, and no control character reaches the terminal but our own styles.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from driftwise.text import as_json as json_text
+from driftwise.text import visible
+
+
+class Plain(Console):
+    """A console to which text is text, whoever wrote it; styles are given beside it."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As any console, with what is not printable made visible: all that is printed comes through here."""
+        for segment in super().render(renderable, options):
+            yield (
+                segment if segment.control else segment._replace(text="\n".join(map(visible, segment.text.split("\n"))))
+            )
 
 
 def out() -> Console:
     """Where results go."""
-    return Console(highlight=False)
+    return Plain()
 
 
 def aside() -> Console:
     """Where everything else goes."""
-    return Console(stderr=True, highlight=False)
+    return Plain(stderr=True)
 
 
-def plain(text: str) -> str:
-    """A user's text inside ours, with nothing in it taken for markup."""
-    return escape(text)
+def say(*parts: str | tuple[str, str]) -> None:
+    """One line, however long: texts, and pairs of a text and its style."""
+    out().print(words(*parts), soft_wrap=True)
 
 
-def say(line: str) -> None:
-    """One line, however long."""
-    out().print(line, soft_wrap=True)
+def words(*parts: str | tuple[str, str]) -> Text:
+    """Texts, and pairs of a text and its style, as one."""
+    return Text.assemble(*parts)
 
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = ()) -> Table:
     """A table: the first column is text, the others are figures; the rows in `best` stand out."""
-    made = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    heading = Text(visible(title)) if title else None
+    made = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     chosen = set(best)
     for i, name in enumerate(header):
         made.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0, min_width=9 if i == 0 else None)
     for i, row in enumerate(rows):
-        made.add_row(*(Text(cell) for cell in row), style="bold green" if i in chosen else "")
+        made.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if i in chosen else "")
     return made
 
 
 def as_json(value: Any) -> None:
     """One JSON document on stdout, for scripts."""
-    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_text(value))
 
 
 class Rate(ProgressColumn):
@@ -62,12 +82,12 @@ def progress() -> Progress:
     """A bar with counts, rate and time left; it goes away when it is done, and says nothing into a pipe."""
     console = aside()
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=32),
         MofNCompleteColumn(),
         Rate(),
         TimeRemainingColumn(compact=True),
-        TextColumn("[dim]left"),
+        TextColumn("left", style="dim"),
         console=console,
         transient=True,
         disable=not console.is_terminal,

@@ -6,43 +6,49 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from driftwise.cli import show
+from driftwise.cli import files, show
 from driftwise.diagnosis import Diagnosis
 from driftwise.errors import InvalidInput
 from driftwise.history import FEW, STILL, Moment, alarms, changed
 from driftwise.records import Recommendation
 from driftwise.study import Study, Summary
+from driftwise.text import visible
+
+Words = list[str | tuple[str, str]]  # texts, and pairs of a text and its style
 
 
 def setting(params: Any) -> str:
-    return ", ".join(
-        f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}" for name, value in params.items()
+    return visible(
+        ", ".join(
+            f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
+            for name, value in params.items()
+        )
     )
 
 
-def expected(best: Recommendation) -> str:
-    return f"[bold]{show.plain(setting(best.params))}[/bold], where {best.mean:.4g} ± {best.std:.2g} is expected"
+def expected(best: Recommendation) -> Words:
+    return [(setting(best.params), "bold"), f", where {best.mean:.4g} ± {best.std:.2g} is expected"]
 
 
-def drift_in_words(found: Diagnosis) -> str:
+def drift_in_words(found: Diagnosis) -> Words:
     """How the world moves, in a few lines."""
     if found.seen < FEW:
-        return f"how the world moves can be said after {FEW} rewards; there are {found.seen}"
+        return [f"how the world moves can be said after {FEW} rewards; there are {found.seen}\n"]
     moving = found.rate >= STILL
     pace = f"renews {100 * found.rate:.2g}% of itself a step of {found.gap:.4g}" if moving else "stands still"
-    lines = [f"the world {pace}; {found.in_use:.0f} of the last {found.seen} observations count"]
+    lines: Words = [f"the world {pace}; {found.in_use:.0f} of the last {found.seen} observations count\n"]
     broke = found.change if found.change and found.change.probability >= 0.1 else None
     if broke:
-        just = "[bold]it just changed[/bold]: " if found.alarm else "abrupt change: "
-        lines.append(f"{just}number {broke.number}, at {broke.at:.6g}, with probability {broke.probability:.2f}")
+        lines.append(("it just changed", "bold") if found.alarm else "abrupt change")
+        lines.append(f": number {broke.number}, at {broke.at:.6g}, with probability {broke.probability:.2f}\n")
     if found.cycle is not None and found.cycle.probability >= 0.1:
-        lines.append(f"it comes back every {found.cycle.period:.4g}, with probability {found.cycle.probability:.2f}")
+        lines.append(f"it comes back every {found.cycle.period:.4g}, with probability {found.cycle.probability:.2f}\n")
     if found.level >= 0.1:
-        lines.append(f"the level of all rewards moves on its own, with probability {found.level:.2f}")
+        lines.append(f"the level of all rewards moves on its own, with probability {found.level:.2f}\n")
     for what, shares in (("matters", found.matters), *([("moves", found.moves)] if moving or broke else [])):
         most = sorted(shares.items(), key=lambda pair: -pair[1])[:6]
-        lines.append(f"what {what}: " + ", ".join(f"{show.plain(name)} {100 * share:.0f}%" for name, share in most))
-    return "\n".join(lines)
+        lines.append(f"what {what}: " + ", ".join(f"{visible(name)} {100 * share:.0f}%" for name, share in most) + "\n")
+    return lines
 
 
 def for_scripts(study: Study) -> dict[str, Any]:
@@ -81,7 +87,7 @@ def head(summary: Summary) -> None:
     state = f"{s['told']} rewards, {s['awaited']} awaited"
     if s["jittered"]:
         state += f", {s['jittered']} questions that needed jitter (at most {summary.counts.jitter:.0e})"
-    show.say(f"[bold]{show.plain(s['name'])}[/bold]  {s['policy']}, {s['direction']}, {state}")
+    show.say((s["name"], "bold"), f"  {s['policy']}, {s['direction']}, {state}")
 
 
 def draw_over_time(study: Study, png: Path | None) -> None:
@@ -94,8 +100,7 @@ def draw_over_time(study: Study, png: Path | None) -> None:
     if png is None:
         show.out().print(over_time(moments))
     else:
-        png.write_bytes(_drift_picture(moments, title=f"{study.name}: how the world moved"))
-        show.say(f"the picture is in {show.plain(str(png))}")
+        _keep(png, _drift_picture(moments, title=f"{study.name}: how the world moved"), study)
 
 
 def _drift_picture(moments: list[Moment], *, title: str) -> bytes:
@@ -137,5 +142,9 @@ def draw_belief(drawn: Any, study: Study, png: Path) -> None:
         label=drawn.name,
         log=drawn.log,
     )
-    png.write_bytes(as_png(figure))
-    show.say(f"the picture is in {show.plain(str(png))}")
+    _keep(png, as_png(figure), study)
+
+
+def _keep(png: Path, picture: bytes, study: Study) -> None:
+    files.write(png, picture, inputs=[None if study.path is None else Path(study.path)])
+    show.say(f"the picture is in {visible(str(png))}")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import parse, show, standing
+from driftwise.cli import files, parse, show, standing
 from driftwise.cli.study_check import check
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.history import FEW
+from driftwise.records import Params
 from driftwise.study import Study
+from driftwise.text import as_json as json_text
+from driftwise.text import csv_line, visible
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -37,7 +39,10 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="The study's name.", show_default=False)]
-File = Annotated[Path, typer.Option("--path", envvar="DRIFTWISE_PATH", help="The file that keeps the study.")]
+File = Annotated[
+    Path,
+    typer.Option("--path", envvar="DRIFTWISE_PATH", callback=files.at_home, help="The file that keeps the study."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 At = Annotated[float | None, typer.Option(help="Your own time; the number of the step if not given.")]
 DEFAULT = Path("driftwise.db")
@@ -80,7 +85,7 @@ def create(
     if as_json:
         show.as_json(standing.summary_for_scripts(made.describe()))
     else:
-        show.say(f"study [bold]{show.plain(name)}[/bold] is in {show.plain(str(path))}")
+        show.say("study ", (name, "bold"), f" is in {visible(str(path))}")
         show.say(f"next: {_command('ask', name, path=path)}")
 
 
@@ -97,7 +102,7 @@ def ask(
     if as_json:
         show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
         return
-    show.say(f"try [bold]{show.plain(standing.setting(s.params))}[/bold]")
+    show.say("try ", (standing.setting(s.params), "bold"))
     show.say(f"then: {_command('tell', name, s.id, 'REWARD', path=path)}")
 
 
@@ -151,7 +156,7 @@ def recommend(name: Name, at: At = None, path: File = DEFAULT, as_json: Json = F
     if as_json:
         show.as_json({"params": dict(best.params), "mean": best.mean, "std": best.std})
     else:
-        show.say(standing.expected(best))
+        show.say(*standing.expected(best))
 
 
 @app.command("show")
@@ -177,6 +182,8 @@ def show_study(
     from driftwise.slices import slices
 
     study = Study.open(name, path=path)
+    if png is not None:
+        files.check(png, inputs=[path])
     if as_json:
         show.as_json(standing.for_scripts(study))
         return
@@ -189,7 +196,7 @@ def show_study(
         if png is not None:
             raise
         standing.head(study.describe())
-        show.say(show.plain(str(nothing)))
+        show.say(visible(str(nothing)))
         return
     if parameter is not None:
         drawn = [each for each in drawn if each.name == parameter]
@@ -201,9 +208,9 @@ def show_study(
         standing.draw_belief(drawn[0], study, png)
         return
     standing.head(study.describe())
-    show.say(f"best now: {standing.expected(best)}")
+    show.say("best now: ", *standing.expected(best))
     found = study.drift() if hasattr(study.policy, "diagnose") else None
-    show.say(standing.drift_in_words(found) + "\n" if found else "")
+    show.say(*(standing.drift_in_words(found) if found else [""]))
     for each in drawn:
         show.out().print(chart(each))
     if found and found.seen >= FEW:
@@ -233,30 +240,43 @@ def export(
     path: File = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of CSV.")] = False,
 ) -> None:
-    """Every observation, in order: number, at, the setting and the reward."""
+    """Every observation, in order: number, at, the setting and the reward.
+
+    In CSV, text that a spreadsheet would run as a formula (it begins with =, +, - or @) gets a ' before it, and control
+    characters are written as \\x1b. Numbers stay as they are, and JSON has every value exactly.
+    """
     if out is not None and out.suffix not in (".csv", ".json"):
         raise InvalidInput(f"--out must end in .csv or .json, got {str(out)!r}")
     study = Study.open(name, path=path)
-    rows = ((o.number, o.at, study.space.from_unit(o.x), o.y) for o in study.observations())
-    stream = sys.stdout if out is None else out.open("w", encoding="utf-8", newline="")
-    try:
-        if as_json or (out is not None and out.suffix == ".json"):
-            log = [{"number": number, "at": at, "params": params, "reward": y} for number, at, params, y in rows]
-            stream.write(json.dumps({"study": name, "observations": log}, indent=2, ensure_ascii=False) + "\n")
-        else:
-            writer = csv.writer(stream, lineterminator="\n")
-            names = (f"params.{name}" if name in OURS else name for name in study.space.names)
-            writer.writerow(["number", "at", *names, "reward"])
-            writer.writerows([number, at, *params.values(), y] for number, at, params, y in rows)
-    finally:
-        if out is not None:
-            stream.close()
+    in_json = as_json or (out is not None and out.suffix == ".json")
+    lines = _json_lines(study) if in_json else _csv_lines(study)
+    if out is None:
+        sys.stdout.writelines(lines)
+        return
+    with files.opened(out, inputs=[path]) as file:
+        file.writelines(line.encode("utf-8", "backslashreplace") for line in lines)
+
+
+def _rows(study: Study) -> Iterator[tuple[int, float, Params, float]]:
+    return ((o.number, o.at, study.space.from_unit(o.x), o.y) for o in study.observations())
+
+
+def _json_lines(study: Study) -> Iterator[str]:
+    log = [{"number": number, "at": at, "params": params, "reward": y} for number, at, params, y in _rows(study)]
+    yield json_text({"study": study.name, "observations": log}) + "\n"
+
+
+def _csv_lines(study: Study) -> Iterator[str]:
+    names = (f"params.{name}" if name in OURS else name for name in study.space.names)
+    yield csv_line(["number", "at", *names, "reward"])
+    for number, at, params, y in _rows(study):
+        yield csv_line([number, at, *params.values(), y])
 
 
 def _command(verb: str, name: str, *rest: str, path: Path) -> str:
     """What to type next: with the path where it is not the usual one."""
     where = [] if path == DEFAULT else ["--path", str(path)]
-    return show.plain(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
+    return visible(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
 
 
 def _receipt(receipt: Any, as_json: bool) -> None:

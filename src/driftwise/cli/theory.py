@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from driftwise.cli import parse, show
+from driftwise.cli import limits, parse, show
 from driftwise.information import MaximumGain
 from driftwise.kernels import Kernel, Scaled
 from driftwise.theory.bounds import Bound, Problem
@@ -41,10 +41,13 @@ def theory(
 
       driftwise theory --noise 1 --budget 0.01 --horizon 10000 --B 50
     """
+    limits.within(dim=dim, horizon=horizon, points=points)
     largest = _largest(parse.kernel(kernel), dim)
     gain = MaximumGain(_divided(parse.kernel(kernel), largest), noise, tuple(map(tuple, cube(dim, points).tolist())))
     problem = Problem(gain.upper, horizon, budget, B=B, R=R, noise=noise, delta=delta)
-    found = promises(problem, estimate=gain)
+    with show.progress() as progress:
+        progress.add_task(f"γ of {horizon:,} samples", total=None)
+        found = promises(problem, estimate=gain)
     if as_json:
         given = {"kernel": kernel, "dim": dim, "horizon": horizon, "budget": budget}
         given |= {"B": B, "R": R, "noise": noise, "delta": delta, "points": points, "kernel_divided_by": largest}

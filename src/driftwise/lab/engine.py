@@ -7,9 +7,9 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from driftwise import checks
 from driftwise.errors import InvalidInput, missing_extra
@@ -18,7 +18,12 @@ from driftwise.threads import one_thread
 
 BATCH = 0.25  # seconds of work that are sent at once; a longer trial goes alone
 MOST = 64  # trials in a batch
+SHARE = 4  # processes a core, at most
 PATIENCE = 3  # times that workers may die in a row with nothing done
+
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,33 @@ def serial(work: Work) -> Iterator[Reply]:
         yield reply
 
 
+def in_processes(function: Callable[[A], B], items: Sequence[A], *, jobs: int) -> Iterator[B]:
+    """What `function` gives for each item, as it comes; with several jobs from processes that end with this one."""
+    workers = bounded(jobs, len(items))
+    return map(function, items) if workers == 1 else _spread(function, items, workers)
+
+
+def bounded(jobs: int, tasks: int) -> int:
+    """How many processes are started where `jobs` are asked for: no more than tasks, and at most SHARE a core.
+
+    >>> bounded(99_999, 2), bounded(99_999, 10**6) == SHARE * cores()
+    (2, True)
+    """
+    return min(checks.count("jobs", jobs), max(tasks, 1), SHARE * cores())
+
+
+def _spread(function: Callable[[A], B], items: Iterable[A], workers: int, **options: Any) -> Iterator[B]:
+    """Over processes with one BLAS thread each."""
+    try:
+        from joblib import Parallel, delayed, parallel_config
+    except ImportError:
+        raise missing_extra("lab", "joblib (for more than one job)") from None
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        told = {"return_as": "generator_unordered", "initializer": follow, "initargs": (os.getpid(),)}
+        made: Iterator[B] = Parallel(n_jobs=workers, **told, **options)(delayed(function)(item) for item in items)
+    return made
+
+
 @dataclass(frozen=True)
 class Joblib:
     """In `jobs` processes on this machine. What a process was doing when it was killed is done again."""
@@ -149,17 +181,13 @@ class Joblib:
 
     def __call__(self, work: Work) -> Iterator[Reply]:
         try:
-            from joblib import Parallel, delayed, parallel_config
             from joblib.externals.loky.process_executor import TerminatedWorkerError
         except ImportError:
             raise missing_extra("lab", "joblib") from None
         deaths = 0
         while len(work) and deaths < PATIENCE:
-            with parallel_config(backend="loky", inner_max_num_threads=1):
-                # batches are ours: joblib's own grow to seconds, which a kill would lose
-                options = {"batch_size": 1, "return_as": "generator_unordered"}
-                parallel = Parallel(n_jobs=self.jobs, **options, initializer=follow, initargs=(os.getpid(),))
-                replies = parallel(delayed(do)(batch) for batch in work.batches())
+            # batches are ours: joblib's own grow to seconds, which a kill would lose
+            replies = _spread(do, work.batches(), bounded(self.jobs, len(work)), batch_size=1)
             try:
                 for reply in replies:
                     deaths = 0
@@ -208,6 +236,8 @@ def engine(name: str, *, jobs: int | None = None, address: str | None = None) ->
 def _ray(jobs: int | None, address: str | None) -> Engine:
     from driftwise.lab.cluster import Ray
 
+    if jobs is not None and address is None:  # a cluster has its own cores
+        jobs = bounded(jobs, jobs)
     return Ray(None if jobs is None else checks.count("jobs", jobs), address)
 
 

@@ -22,6 +22,7 @@ from driftwise.lab.engine import Engine, Failure, Reply, Work, cpu_since_last
 from driftwise.lab.results import Folder
 from driftwise.lab.trials import Entrant, Trial
 
+MOST = 1_000_000  # trials of an experiment: all are listed before the first is run
 RECORDING = "recording"  # the suite of a user's own CSV
 
 
@@ -89,15 +90,23 @@ def plan(
     parts of it whatever it is. `pattern` is a glob of case names.
     """
     sized = {} if horizon is None else {"horizon": checks.count("horizon", horizon)}
-    trials = [
-        Trial(contender, suite.name, case, case.horizon, seed)
+    cases = [
+        (suite.name, replace(case, **sized), case.seeds if seeds is None else checks.count("seeds", seeds))
         for suite in suites
-        for case in (replace(case, **sized) for case in suite.cases if fnmatchcase(case.name, pattern))
-        for seed in range(case.seeds if seeds is None else seeds)
+        for case in suite.cases
+        if fnmatchcase(case.name, pattern)
+    ]
+    if not cases:
+        raise NotFoundError(f"no case is called {pattern!r} in these suites; see: driftwise suites")
+    count = len(contenders) * sum(many for _, _, many in cases)
+    if count > MOST:
+        raise InvalidInput(f"these are {count:,} runs, and {MOST:,} is the most; give fewer seeds, cases or policies")
+    trials = [
+        Trial(contender, suite, case, case.horizon, seed)
+        for suite, case, many in cases
+        for seed in range(many)
         for contender in contenders
     ]
-    if not trials:
-        raise NotFoundError(f"no case is called {pattern!r} in these suites; see: driftwise suites")
     if len({trial.key for trial in trials}) < len(trials):
         raise InvalidInput("each policy and each suite can be given once; drop the repeated one or change an option")
     return trials

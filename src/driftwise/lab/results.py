@@ -31,6 +31,7 @@ RESULTS, TIMINGS, FAILURES, MANIFEST, LOCK = (
     "manifest.json",
     ".lock",
 )
+FILES = (RESULTS, TIMINGS, FAILURES, MANIFEST, LOCK)
 SYNC = 0.25  # seconds between syncs to disk: a power cut loses no more; a killed process loses nothing it wrote
 T = TypeVar("T")
 

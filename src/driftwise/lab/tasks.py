@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from driftwise import checks
 from driftwise.environments.world import SeededEnvironment
-from driftwise.errors import missing_extra
+from driftwise.lab.engine import in_processes
 from driftwise.lab.run import run
 from driftwise.policies import AnyPolicy, options_of, policy
 from driftwise.records import Array
@@ -90,14 +89,6 @@ def perform(task: Task) -> Outcome:
     )
 
 
-def perform_all(tasks: Iterable[Task], *, jobs: int = 1) -> Iterator[Outcome]:
+def perform_all(tasks: Sequence[Task], *, jobs: int = 1) -> Iterator[Outcome]:
     """Outcomes as they come. With several jobs each is a process of its own, with one BLAS thread."""
-    if checks.count("jobs", jobs) == 1:
-        yield from map(perform, tasks)
-        return
-    try:
-        from joblib import Parallel, delayed, parallel_config
-    except ImportError:
-        raise missing_extra("lab", "joblib (for more than one job)") from None
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(perform)(task) for task in tasks)
+    return in_processes(perform, tasks, jobs=jobs)

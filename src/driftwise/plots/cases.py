@@ -14,7 +14,7 @@ import numpy as np
 
 from driftwise.errors import InvalidInput
 from driftwise.plots.regret import spread
-from driftwise.plots.style import LIGHT, Theme, blank, dress
+from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
 from driftwise.records import Array
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def case_curves(
     least = 0.055 * top * 3.6 / size[1]
     for c, y in zip(curves, spread([float(c.mean[-1]) for c in curves], least=least), strict=True):
         axes.annotate(
-            c.policy, (float(steps[-1]), y), xytext=(6, 0), textcoords="offset points", va="center",
+            literal(c.policy), (float(steps[-1]), y), xytext=(6, 0), textcoords="offset points", va="center",
             color=theme.colour(c.index), fontsize=8, annotation_clip=False,
         )  # fmt: skip
     return figure
@@ -107,8 +107,10 @@ def heat_map(
                 j, i, _ratio(float(value)), ha="center", va="center", fontsize=7.5,
                 color=theme.paper if strong else theme.ink, fontweight="bold" if value <= 1 else "normal",
             )  # fmt: skip
-    axes.set_xticks(range(len(across)), across, rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(down)), down)
+    axes.set_xticks(
+        range(len(across)), [literal(name) for name in across], rotation=45, ha="right", rotation_mode="anchor"
+    )
+    axes.set_yticks(range(len(down)), [literal(name) for name in down])
     axes.spines["bottom"].set_visible(False)
     return figure
 
@@ -152,7 +154,7 @@ def cost_against_regret(
     for (name, index, seconds, regret), height in zip(points, _apart(heights, log), strict=True):
         axes.plot(1e3 * seconds, regret, "o", markersize=6, color=theme.colour(index), zorder=2)
         axes.annotate(
-            name, (1e3 * seconds, height), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8,
+            literal(name), (1e3 * seconds, height), xytext=(7, 0), textcoords="offset points", va="center", fontsize=8,
             color=theme.colour(index), annotation_clip=False,
         )  # fmt: skip
     return figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.plots.style import LIGHT, Theme, blank, dress
+from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,5 +83,5 @@ def _panel(axes: Axes, panel: DotPanel, label: str, in_line: bool, theme: Theme)
             if np.isfinite(dot.low):
                 axes.plot([dot.low, dot.high], [y, y], color=theme.colour(dot.colour), linewidth=1.6, alpha=0.5)
             axes.plot(dot.value, y, "o", markersize=4.5, color=theme.colour(dot.colour), alpha=0.8)
-    axes.set_yticks(range(len(panel.rows)), [name for name, _ in panel.rows])
+    axes.set_yticks(range(len(panel.rows)), [literal(name) for name, _ in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)

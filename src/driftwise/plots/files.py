@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from driftwise.plots.style import save
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -27,5 +29,5 @@ def _saved(figure: Figure, kind: str) -> bytes:
     buffer = io.BytesIO()
     metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "driftwise"}):
-        figure.savefig(buffer, format=kind, dpi=DPI, metadata=metadata)
+        save(figure, buffer, format=kind, dpi=DPI, metadata=metadata)
     return buffer.getvalue()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.plots.style import LIGHT, Theme, blank, dress
+from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
 from driftwise.records import Array
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def draw_regret(
     for i, (name, (mean, low, high)) in enumerate(curves.items()):
         t = thin(len(mean))
         axes.fill_between(t + 1, low[t], high[t], color=theme.colour(i), alpha=0.16, linewidth=0)
-        axes.plot(t + 1, mean[t], color=theme.colour(i), linewidth=2, label=name)
+        axes.plot(t + 1, mean[t], color=theme.colour(i), linewidth=2, label=literal(name))
         ends.append((float(mean[-1]), name, theme.colour(i)))
     horizon = max(len(mean) for mean, _, _ in curves.values())
     top = max(float(np.max(high)) for _, _, high in curves.values()) or 1.0
@@ -62,8 +62,8 @@ def draw_regret(
     for (_, name, colour), y in zip(ends, spread([e[0] for e in ends], least=0.07 * top), strict=True):
         # beside the end of its line: no legend to look up
         axes.annotate(
-            name, (horizon, y), xytext=(6, 0), textcoords="offset points", va="center", color=colour, fontsize=9,
-            fontweight="bold", annotation_clip=False,
+            literal(name), (horizon, y), xytext=(6, 0), textcoords="offset points", va="center", color=colour,
+            fontsize=9, fontweight="bold", annotation_clip=False,
         )  # fmt: skip
     _mark(axes, changes, theme)
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import html
 import io
 import re
+import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from driftwise.errors import missing_extra
+from driftwise.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,23 +79,39 @@ def blank(width: float, height: float, theme: Theme) -> Figure:
     return Figure(figsize=(width, height), facecolor=theme.paper, layout="constrained")
 
 
+def literal(text: str) -> str:
+    """Text that Matplotlib draws as it is: a $ of it begins no formula.
+
+    >>> print(literal("a $\\\\foo$"))
+    a \\$\\foo\\$
+    """
+    return visible(text).replace("$", "\\$")
+
+
 def dress(axes: Axes, theme: Theme, *, title: str = "", x: str = "", y: str = "") -> None:
     """Quiet axes: no box, thin rules, small labels."""
     axes.set_facecolor("none")
     axes.set_axisbelow(True)
-    axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold", color=theme.ink, pad=7)
-    axes.set_xlabel(x, fontsize=9, color=theme.muted)
-    axes.set_ylabel(y, fontsize=9, color=theme.muted)
+    axes.set_title(literal(title), loc="left", fontsize=10.5, fontweight="bold", color=theme.ink, pad=7)
+    axes.set_xlabel(literal(x), fontsize=9, color=theme.muted)
+    axes.set_ylabel(literal(y), fontsize=9, color=theme.muted)
     axes.tick_params(colors=theme.muted, labelsize=8.5, length=0)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(theme.rule)
 
 
+def save(figure: Figure, file: IO[Any], **options: Any) -> None:
+    """Writes the figure. What Matplotlib warns of is about looks, as letters that its font has not: it draws a box."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        figure.savefig(file, **options)
+
+
 def png(figure: Figure, *, dpi: int = 150) -> bytes:
     """The figure as a PNG."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi)
+    save(figure, buffer, format="png", dpi=dpi)
     return buffer.getvalue()
 
 
@@ -104,7 +122,7 @@ def svg(figure: Figure, *, label: str = "") -> str:
     buffer = io.StringIO()
     # text stays text (readable by machines, set in the page's font), and ids are the same in every run
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": label or "driftwise"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
+        save(figure, buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
     return _inline(buffer.getvalue(), label)
 
 

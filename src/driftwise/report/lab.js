@@ -61,7 +61,7 @@
       + [[l.R, number(l.R)], [l.low_R, c.seeds > 1 ? `${number(l.low_R)} – ${number(l.high_R)}` : ""], [l.pv, l.mark == 2 ? "" : l.pv < 0.001 ? "< 0.001" : l.pv.toFixed(3)], [l.R / c.T, number(l.R / c.T)],
         [l.within, `${Math.round(l.within * 100)}%`], [l.back == null ? -1 : l.back, l.back == null ? "" : l.back < 0 ? "never" : l.back], [l.slope, l.slope == null ? "" : l.slope.toFixed(2)], [l.sec, seconds(l.sec)]]
         .map(([v, s]) => `<td data-v="${v}">${s}</td>`).join("") + "</tr>").join("");
-    const file = $("files"); if (file) file.innerHTML = c.file ? ["png", "svg"].map(k => `<a href="${data.folder}/${c.file}.${k}">${k.toUpperCase()}</a>`).join(" · ") : "";
+    const file = $("files"); if (file) file.innerHTML = c.file ? ["png", "svg"].map(k => `<a href="${safe(data.folder)}/${safe(c.file)}.${k}">${k.toUpperCase()}</a>`).join(" · ") : "";
   }
   function chips() {
     const here = new Set(cases[chosen].lines.map(l => l.p));

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from importlib import resources
@@ -16,7 +15,7 @@ from driftwise.lab.report import CaseView, Digest, SuiteView
 from driftwise.lab.tables import Line
 from driftwise.plots.style import CSS, svg
 from driftwise.report import lab_pictures as pictures
-from driftwise.report.page import Html, bullets, figure, page, prose, section, table, text
+from driftwise.report.page import Html, address, bullets, data, figure, page, prose, section, table, text
 from driftwise.report.parts import Picture, links
 
 UNIT = 9999  # a curve is kept in whole parts of its case's top
@@ -45,8 +44,7 @@ def lab_page(
     ]
     if inside:
         parts.append(section("From inside", prose(_INSIDE), *_drawn(map(pictures.belief, inside), beside)))
-    data = json.dumps(payload(digest, folder=beside), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    parts.append(Html('<script type="application/json" id="data">' + data.replace("</", "<\\/") + "</script>"))
+    parts.append(data("data", payload(digest, folder=beside)))
     return page(
         title,
         _lead(digest, views),
@@ -255,7 +253,7 @@ def payload(digest: Digest, *, folder: str) -> dict[str, Any]:
     suites = [
         {"name": suite.name, "cases": [_case(view, index, folder) for view in suite.cases]} for suite in digest.suites
     ]
-    return {"policies": list(digest.policies), "suites": suites, "folder": folder}
+    return {"policies": list(digest.policies), "suites": suites, "folder": address(folder)}
 
 
 def _case(view: CaseView, index: dict[str, int], folder: str) -> dict[str, Any]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
+from typing import Any
+from urllib.parse import quote
 
 from driftwise.plots.style import DARK, LIGHT, variables
+from driftwise.text import as_json, visible
 
 
 class Html(str):
@@ -22,9 +26,35 @@ def text(plain: str) -> Html:
     """
     if isinstance(plain, Html):
         return plain
-    safe = html.escape(plain)
+    safe = html.escape("\n".join(map(visible, plain.split("\n"))))
     safe = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", safe)
     return Html(re.sub(r"`(.+?)`", r"<code>\1</code>", safe))
+
+
+def address(path: str) -> str:
+    """The address of a file beside the page, in which no sign means anything.
+
+    >>> address('a b/"><script>.png')
+    'a%20b/%22%3E%3Cscript%3E.png'
+    """
+    return quote(os.fsencode(path))
+
+
+def link(path: str, label: str) -> Html:
+    """A link to a file beside the page."""
+    return Html(f'<a href="{address(path)}">{text(label)}</a>')
+
+
+def data(id: str, value: Any) -> Html:
+    """A value for the page's script. No sign of it can end the element: all that mean something to HTML are escaped.
+
+    >>> print(data("x", "</script><!--"))
+    <script type="application/json" id="x">"\\u003c/script\\u003e\\u003c!--"</script>
+    """
+    written = as_json(value, indent=None)
+    for sign in "<>&":
+        written = written.replace(sign, f"\\u{ord(sign):04x}")
+    return Html(f'<script type="application/json" id="{html.escape(id)}">{written}</script>')
 
 
 def prose(*paragraphs: str) -> Html:
@@ -74,7 +104,7 @@ def page(title: str, lead: str, *parts: Html, footer: str = "", css: str = "", s
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{html.escape(title)}</title>
+<title>{html.escape(visible(title))}</title>
 <style>{style}{css}</style>
 </head>
 <body>

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from driftwise.plots.files import paper_png, paper_svg
 from driftwise.plots.style import CSS, LIGHT, Theme, svg
-from driftwise.report.page import Html, bullets, figure, prose, section, table, text
+from driftwise.report.page import Html, address, bullets, figure, link, prose, section, table, text
+from driftwise.text import csv_line, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,11 +38,7 @@ class Data:
 
     def csv(self) -> str:
         """With NaN and ∞ as empty cells."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows([[_cell(value) for value in row] for row in self.rows])
-        return buffer.getvalue()
+        return "".join(csv_line(map(_cell, row)) for row in (self.header, *self.rows))
 
 
 def _cell(value: Any) -> Any:
@@ -93,7 +89,7 @@ def picture_files(picture: Picture) -> dict[str, bytes]:
 
 def links(folder: str, names: Sequence[str]) -> Html:
     """Where the files of a figure are, beside the page."""
-    made = " · ".join(f'<a href="{folder}/{name}">{name.rpartition(".")[2].upper()}</a>' for name in names)
+    made = " · ".join(link(f"{folder}/{name}", name.rpartition(".")[2].upper()) for name in names)
     return Html(f'<span class="files">{made}</span>')
 
 
@@ -129,12 +125,23 @@ def as_markdown(parts: Sequence[Part], *, title: str, lead: Sequence[str], image
         lines += [*(f"- {point}" for point in part.points), ""] if part.points else []
         if images is not None:
             for picture in part.pictures:
-                lines += [f"![{picture.caption}]({images}/{picture.name}.png)", ""]
+                lines += [f"![{picture.caption}]({address(f'{images}/{picture.name}.png')})", ""]
         for made in part.tables:
             if len(made.rows) <= LONG:
                 lines += [f"{made.caption}", ""] if made.caption else []
                 lines += _markdown_table(made)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def code(written: str) -> str:
+    """Code in Markdown, fenced by one more ` than it has in a row, so that none of it means anything.
+
+    >>> code("a"), code("a`<b>")
+    ('`a`', '`` a`<b> ``')
+    """
+    longest = max(map(len, re.findall("`+", written)), default=0)
+    fence, room = "`" * (longest + 1), " " if longest else ""
+    return f"{fence}{room}{visible(written)}{room}{fence}"
 
 
 def _markdown_table(made: Table) -> list[str]:

@@ -15,7 +15,7 @@ from driftwise.plots.dots import Dot, DotPanel, dots
 from driftwise.plots.growth import Curve, GrowthPanel, growth
 from driftwise.plots.style import LIGHT, Theme
 from driftwise.report.page import page
-from driftwise.report.parts import Data, Part, Picture, Table, as_html, as_markdown
+from driftwise.report.parts import Data, Part, Picture, Table, as_html, as_markdown, code
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ def html(made: Sequence[Part], *, folder: str, footer: str) -> str:
 
 def markdown(made: Sequence[Part], *, command: str, images: str | None) -> str:
     """As a Markdown file."""
-    lead = (LEAD, f"Made by `{command}`. Symbols are those of notation.md; the bounds are those of theory.md.")
+    lead = (LEAD, f"Made by {code(command)}. Symbols are those of notation.md; the bounds are those of theory.md.")
     return as_markdown(made, title=TITLE, lead=lead, images=images)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from driftwise import checks
-from driftwise.errors import missing_extra
+from driftwise.lab.engine import in_processes
 from driftwise.lab.theory import coverage, gain, linear, regret
 from driftwise.lab.theory.coverage import Checked, Coverage
 from driftwise.lab.theory.gain import Growth
@@ -39,18 +38,9 @@ def plan(settings: Settings) -> list[Job]:
     return [*regret.jobs(settings), *linear.jobs(settings), *coverage.jobs(settings), *gain.jobs(settings)]
 
 
-def perform_all(jobs: Iterable[Job], *, workers: int = 1) -> Iterator[Sequence[Any]]:
+def perform_all(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[Sequence[Any]]:
     """What the jobs find, as it comes. With several workers each is a process with one BLAS thread."""
-    if checks.count("jobs", workers) == 1:
-        yield from (job.perform() for job in jobs)
-        return
-    try:
-        from joblib import Parallel, delayed, parallel_config
-    except ImportError:
-        raise missing_extra("lab", "joblib (for more than one job)") from None
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        calls = (delayed(_perform)(job) for job in jobs)
-        yield from Parallel(n_jobs=workers, return_as="generator_unordered")(calls)
+    return in_processes(_perform, jobs, jobs=workers)
 
 
 def _perform(job: Job) -> Sequence[Any]:
