@@ -34,6 +34,7 @@ FLOATS = (
     *("0", "-1", "1e308", "-1e308", "1e-320", "nan", "inf", "-inf", "1e400", str(10**30), "text", "", "0x10", "1e100"),
     *("1e12", "1e-12", "true"),
 )
+STUDY = ("st.db", "./st.db", "st.link", "st.hard", "st.db-wal", "st.db-shm")
 PATHS = (
     *("st.db", "./st.db", "st.link", "st.hard", "st.db-wal", "st.db-shm", "st.db-journal", "r.csv", "p.csv", "bad.csv"),
     *("missing", "missing/x", "folder", "folder/x", "readonly.csv", "loop", "loop/x", "~nosuchuser/x", "~", "a\0b", ""),
@@ -118,7 +119,9 @@ def value(rng: Random, kind: str, name: str, nasty: float) -> str:
     if "float" in kind:
         return rng.choice(FLOATS if hard else ("0.01", "0.1", "0.5", "1", "3"))
     if re.search("path|file|directory", kind, re.IGNORECASE):
-        return rng.choice(PATHS if hard else ("out.html", "out.md", "out.csv", "out.json", "out.png", "folder"))
+        return rng.choice(
+            (*PATHS, *4 * STUDY) if hard else ("out.html", "out.md", "out.csv", "out.json", "out.png", "folder")
+        )
     return rng.choice(NAMES if hard else ("x", "price", "n"))
 
 

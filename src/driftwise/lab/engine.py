@@ -8,11 +8,12 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from driftwise import checks
-from driftwise.errors import InvalidInput, missing_extra
+from driftwise.errors import DriftwiseError, InvalidInput, missing_extra
 from driftwise.lab.trials import Result, Timing, Trial, perform
 from driftwise.threads import one_thread
 
@@ -149,7 +150,12 @@ def serial(work: Work) -> Iterator[Reply]:
 def in_processes(function: Callable[[A], B], items: Sequence[A], *, jobs: int) -> Iterator[B]:
     """What `function` gives for each item, as it comes; with several jobs from processes that end with this one."""
     workers = bounded(jobs, len(items))
-    return map(function, items) if workers == 1 else _spread(function, items, workers)
+    try:
+        yield from map(function, items) if workers == 1 else _spread(function, items, workers)
+    except BrokenExecutor as error:
+        raise DriftwiseError(
+            f"one of {workers} processes was killed, perhaps because memory ran out; try again with fewer jobs"
+        ) from error
 
 
 def bounded(jobs: int, tasks: int) -> int:

@@ -67,11 +67,12 @@ class Folder:
             raise InvalidInput(f"results go into a folder, and {self.path} is a file; give another --out") from None
         self._lock = _locked(self.path / LOCK)
         try:
-            self.done: set[str] = set(_parsed(self.path / RESULTS, _mended(self.path / RESULTS), key_of))
+            self.done: set[str] = set(_parsed(self.path / RESULTS, _whole(self.path / RESULTS), key_of))
         except InvalidInput:
             self._lock.close()
             raise
-        _mended(self.path / TIMINGS)
+        for name in (RESULTS, TIMINGS):  # not before they are known to be ours
+            _mended(self.path / name)
         self._results = (self.path / RESULTS).open("ab")
         self._timings = (self.path / TIMINGS).open("ab")
         self._failed: dict[str, str] = {}

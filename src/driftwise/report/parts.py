@@ -43,7 +43,7 @@ class Data:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, float):
-        return repr(float(value)) if abs(value) < float("inf") else ""
+        return float(value) if abs(value) < float("inf") else ""
     return value
 
 

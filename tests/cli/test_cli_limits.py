@@ -1,0 +1,95 @@
+"""What would never end is refused at once; workers are few, and end with whoever started them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from driftwise.lab.engine import SHARE, bounded, cores, in_processes
+
+HUGE = str(10**12)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"compare --policy random --horizon {HUGE}",
+        f"compare --policy random --seeds {HUGE}",
+        f"compare --policy random --env deng-abrupt:horizon={HUGE}",
+        f"demo --horizon {HUGE}",
+        f"demo --seeds {HUGE}",
+        f"lab run --policy random --suite deng --seeds {HUGE}",
+        f"lab run --policy random --suite deng --horizon {HUGE}",
+        f"theory --horizon {HUGE}",
+        "theory --points 100000",
+        "theory --dim 30000",
+        f"theory --dim {10**30}",
+    ],
+)
+def test_what_would_never_end_is_refused_with_the_limit(refused, line):
+    assert "must be at most" in refused(line)
+
+
+def test_so_is_a_plan_that_is_too_long_to_be_listed(refused):
+    policies = " ".join(f"--policy sw-gp-ucb:window={i + 1}" for i in range(60))
+    assert "1,000,000 is the most" in refused(f"lab run --suite deng {policies} --seeds 10000")
+
+
+@pytest.mark.parametrize(
+    "line", ["theory --B 0", "theory --B 1e308 --R 1e308", "theory --noise 1e-320", "theory --delta 1e-320"]
+)
+def test_numbers_beyond_the_computer_are_no_bug(call, line):
+    result = call(line)
+    assert result.exit_code in (0, 2)
+    assert "bug" not in result.stderr
+    assert len(result.stderr.splitlines()) <= 2
+
+
+def test_workers_are_no_more_than_tasks_nor_than_a_few_a_core():
+    assert bounded(99_999, 3) == min(3, SHARE * cores())
+    assert bounded(99_999, 10**6) == SHARE * cores()
+    assert bounded(1, 0) == 1
+
+
+def pid(_: int) -> int:
+    return os.getpid()
+
+
+def test_no_process_is_started_for_one_task():
+    assert list(in_processes(pid, [1], jobs=99_999)) == [os.getpid()]
+
+
+PARENT = """
+import os, time
+from driftwise.lab.engine import in_processes
+def wait(i):
+    print(os.getpid(), flush=True)
+    time.sleep(600)
+for _ in in_processes(wait, range(2), jobs=2):
+    pass
+"""
+
+
+@pytest.mark.slow
+def test_workers_end_with_their_parent_however_it_ends():
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
+    workers = [int(parent.stdout.readline()) for _ in range(2)]
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    for _ in range(600):
+        if not any(map(runs, workers)):
+            break
+        time.sleep(0.1)
+    assert not any(map(runs, workers))
+    parent.stdout.close()
+
+
+def runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
