@@ -19,6 +19,9 @@ HUGE = str(10**12)
         f"compare --policy random --horizon {HUGE}",
         f"compare --policy random --seeds {HUGE}",
         f"compare --policy random --env deng-abrupt:horizon={HUGE}",
+        f"compare --policy r-gp-ucb:horizon={HUGE}",
+        f"study create s --float x=0:1 --policy r-gp-ucb:horizon={HUGE}",
+        "compare --policy random --env rotating-box:dim=1000",
         f"demo --horizon {HUGE}",
         f"demo --seeds {HUGE}",
         f"lab run --policy random --suite deng --seeds {HUGE}",
@@ -46,6 +49,23 @@ def test_numbers_beyond_the_computer_are_no_bug(call, line):
     assert result.exit_code in (0, 2)
     assert "bug" not in result.stderr
     assert len(result.stderr.splitlines()) <= 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--policy ldp:inner=abc",
+        "--policy ldp:noise=abc",
+        "--policy bob-gp-ucb:lengths=5",
+        "--policy pe-gp-ucb:epsilons=1",
+        "--policy tv-gp-ucb:epsilon=1e-320",
+        "--policy random --env still:noise=1e308",
+        "--policy random --env bogunovic:side=1000000000",
+        "--policy random --env rotating:period=1e-320",
+    ],
+)
+def test_options_that_nothing_can_be_made_of_are_no_bug(refused, line):
+    assert "bug" not in refused(f"compare --horizon 3 --seeds 1 {line}")
 
 
 def test_workers_are_no_more_than_tasks_nor_than_a_few_a_core():

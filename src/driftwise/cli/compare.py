@@ -66,13 +66,18 @@ def compare(
     contenders = [parse.policy(spec) for spec in policy]
     if len({c.label for c in contenders}) < len(contenders):
         raise InvalidInput("each --policy must be a different one; drop the repeated one or change an option")
-    world = _world(env, rewards, points)
+    with show.progress() as progress:
+        progress.add_task("the world", total=None)
+        world = _world(env, rewards, points)
     steps = horizon or world.horizon
     limits.within(horizon=steps)
     worlds = [world.seeded(seed) for seed in range(seeds)]
     # what cannot be is told before anything runs: a policy, a step that was not recorded
-    for contender in contenders:
-        contender.on(world)
+    with show.progress() as progress:
+        progress.add_task("policies", total=None)
+        for contender in contenders:
+            with parse.making(contender.label):
+                contender.on(world)
     if rewards is not None:
         world.best(steps)
     tasks = [Task(contender, made, steps) for contender in contenders for made in worlds]
@@ -100,7 +105,8 @@ def _world(env: str | None, rewards: Path | None, points: Path | None) -> Seeded
             "--points gives the coordinates of a recording's candidates; give the recording as --rewards"
         )
     name, options = parse.named(env or WORLD, what="an environment")
-    return environment(name, **options)
+    with parse.making(env or WORLD):
+        return environment(name, **options)
 
 
 def _print(outcomes: Sequence[Outcome], labels: Sequence[str], title: str) -> None:

@@ -89,7 +89,7 @@ def lines_of(error: Exception) -> tuple[str, str]:
     if _has_nul(error):
         return "a path cannot hold the character NUL; give another", ""
     for kind, why in BEYOND.items():
-        if isinstance(error, kind):
+        if isinstance(error, kind) or (kind is ArithmeticError and _out_of_domain(error)):
             return f"{why} ({type(error).__name__}: {error})", ""
     return (
         f"something unexpected happened ({type(error).__name__}: {_one_line(str(error))})",
@@ -106,12 +106,17 @@ def _value_of(error: Exception) -> str:
 
 def _is_bad_input(error: Exception) -> bool:
     ours = isinstance(error, (InvalidInput, NotFoundError, UnicodeEncodeError, *BEYOND))
-    return ours or hasattr(error, "format_message") or _has_nul(error)
+    return ours or hasattr(error, "format_message") or _has_nul(error) or _out_of_domain(error)
 
 
 def _has_nul(error: Exception) -> bool:
     """Python's own word on a path with NUL in it, which differs from call to call."""
     return isinstance(error, ValueError) and "embedded null" in str(error)
+
+
+def _out_of_domain(error: Exception) -> bool:
+    """The word of Python's `math` on a number that it has no answer for, as sin(∞)."""
+    return isinstance(error, ValueError) and "math domain error" in str(error)
 
 
 def _one_line(message: str, longest: int = 400) -> str:

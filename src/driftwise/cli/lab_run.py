@@ -81,7 +81,9 @@ def run(
         pattern=case,
     )
     performer = engine_named(engine, jobs=jobs, address=address)
-    experiment.check(trials)
+    with show.progress() as progress, parse.making(", ".join(policy)):
+        progress.add_task("policies", total=None)
+        experiment.check(trials)
     asked = {"suites": suite or [], "policies": policy, "case": case, "seeds": seeds, "horizon": horizon}
     asked |= {"quick": quick} | ({} if rewards is None else {"rewards": rewards.name})
     with Folder(out) as folder:

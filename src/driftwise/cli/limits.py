@@ -21,4 +21,4 @@ def within(**sizes: int | None) -> None:
     for name, size in sizes.items():
         most, why = LIMITS[name]
         if size is not None and size > most:
-            raise InvalidInput(f"--{name} must be at most {most:,}, got {checks.shown(size)}: {why}")
+            raise InvalidInput(f"{name} must be at most {most:,}, got {checks.shown(size)}: {why}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.cli import limits
+from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
 from driftwise.kernels import RBF, Kernel, Linear, Matern
 from driftwise.lab.tasks import Contender
 from driftwise.policies import REGISTRY, options_of
@@ -47,7 +49,20 @@ def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:
         if key in options:
             raise InvalidInput(f"option {key!r} is given twice in {spec!r}")
         options[key] = kernel(value) if key.endswith("kernel") else scalar(value)
+        if key in limits.LIMITS and isinstance(options[key], int):
+            limits.within(**{key: options[key]})
     return name, options
+
+
+@contextmanager
+def making(spec: str) -> Iterator[None]:
+    """While something is made of options that a user typed: what they break there is the user's to mend."""
+    try:
+        yield
+    except DriftwiseError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise InvalidInput(f"{spec!r:.200} cannot be made with these options: {error}") from error
 
 
 def kernel(spec: str) -> Kernel:

@@ -81,7 +81,9 @@ def create(
     space = parse.space(floats or [], ints or [], choices or [])
     contender = parse.policy(policy)
     direction = "minimize" if minimize else "maximize"
-    made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
+    with show.progress() as progress, parse.making(policy):
+        progress.add_task("a new study", total=None)
+        made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
     if as_json:
         show.as_json(standing.summary_for_scripts(made.describe()))
     else:
