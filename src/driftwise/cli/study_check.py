@@ -53,10 +53,10 @@ def check(
 
 def _say(path: Path, findings: list[verify.Finding], saved: list[verify.Salvaged]) -> None:
     if not findings:
-        show.say(f"{show.plain(str(path))} is whole")
+        show.say(f"{path} is whole")
     for each in findings:
         what = f"study {each.study!r}" if each.study else "the file"
-        show.say(show.plain(f"{what}: {each.problem}"))
+        show.say(f"{what}: {each.problem}")
     for s in saved:
         lost = f"; {s.lost} numbers were lost" if s.lost else ""
-        show.say(show.plain(f"copied {s.study!r}: {s.observations} observations, {s.suggestions} suggestions{lost}"))
+        show.say(f"copied {s.study!r}: {s.observations} observations, {s.suggestions} suggestions{lost}")

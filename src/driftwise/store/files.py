@@ -49,7 +49,10 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
         raise InvalidInput(f"path must be a file's path, or None for a study in memory, got {path!r:.80}")
-    return Path(text).expanduser().absolute()
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:  # "~nobody/x"
+        raise InvalidInput(f"path must be a file's path, got {path!r:.80}: {error}") from None
 
 
 def check(path: Path) -> None:
