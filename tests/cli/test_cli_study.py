@@ -194,7 +194,7 @@ def test_abandon(good):
         ("create x --float a=0:1 --policy r-gp-ucb:interval=0", "interval must be ≥ 1"),
         ("ask nope", "no study 'nope'"),
         ("tell prices nope 3", "no suggestion 'nope'"),
-        ("tell prices nope abc", "got 'abc'"),
+        ("tell prices nope abc", "'abc'"),
         ("tell prices nope nan", "reward must be finite"),
         ("tell prices nope 1e400", "reward must be finite"),
         ("observe prices price=1 n=1 mode=a --reward 1", "parameter 'price' must be a number from 5 to 20"),

@@ -81,6 +81,7 @@ class Rate(ProgressColumn):
 def progress() -> Progress:
     """A bar with counts, rate and time left; it goes away when it is done, and says nothing into a pipe."""
     console = aside()
+    console.quiet = not console.is_terminal  # before Rich 14.3 a bar that is disabled still ends in an empty line
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=32),
@@ -90,5 +91,5 @@ def progress() -> Progress:
         TextColumn("left", style="dim"),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=console.quiet,
     )
