@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -186,7 +187,11 @@ def refused(path, match):
     assert sorted({*os.listdir(path.parent)} - {f"{path.name}-queue"}) == [path.name]
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"SQLite format 3\0", b"\0" * 8192, os.urandom(8192)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"hello", b"SQLite format 3\0", b"\0" * 8192, random.Random(0).randbytes(8192)],
+    ids=["empty", "text", "header", "zeros", "noise"],
+)
 def test_a_file_that_is_no_study(tmp_path, content):
     (tmp_path / "notes.txt").write_bytes(content)
     refused(tmp_path / "notes.txt", "no study file")
