@@ -7,13 +7,27 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: demo test check lint types bench bench-peers clean
+.PHONY: demo test test-lowest test-newest check lint types bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/driftwise demo
 
 test: .venv/ready
 	$(BIN)/pytest -n auto --dist worksteal
+
+# The oldest version of everything that pyproject.toml allows, on the oldest Python. An old version may use what is deprecated
+# by now; that is not ours to mend, so a deprecation is no error here.
+test-lowest:
+	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest
+	.venv-lowest/bin/python .ci/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/lowest.txt -e '.[test,ray]'
+	.venv-lowest/bin/pytest -n auto --dist worksteal -W default::DeprecationWarning
+
+# The newest version of everything, whatever constraints.txt says, on the newest Python.
+test-newest:
+	python=$$(.ci/python 3.13) && $$python -m venv .venv-newest
+	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -e '.[test,ray]'
+	.venv-newest/bin/pytest -n auto --dist worksteal
 
 check: lint types test
 
@@ -33,7 +47,7 @@ bench-peers: .venv/ready $(PEERS)/ready
 		$(if $(CASES),--cases $(foreach case,$(CASES),'$(case)')) $(ARGS)
 
 clean:
-	rm -rf .venv .venv-bench .venv-peers .pytest_cache .mypy_cache .ruff_cache build dist report
+	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-peers .pytest_cache .mypy_cache .ruff_cache build dist report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
