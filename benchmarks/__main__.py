@@ -1,4 +1,4 @@
-"""python -m benchmarks [name ...] [--json FILE] [--markdown FILE]"""
+"""python -m benchmarks [name ...] [--against SRC] [--json FILE] [--markdown FILE]"""
 
 from __future__ import annotations
 
@@ -17,21 +17,27 @@ from benchmarks import report  # noqa: E402
 from benchmarks.measure import Result  # noqa: E402
 
 BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto")
+CALLS = "calls"  # compares source trees; not one of all, for by itself it has nothing to say
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and memory, as ratios in one run.")
-    parser.add_argument("names", nargs="*", metavar="name", help=f"which: {', '.join(BENCHMARKS)} (all by default)")
+    which = f"which: {', '.join(BENCHMARKS)} (all of these by default), or {CALLS}"
+    parser.add_argument("names", nargs="*", metavar="name", help=which)
+    parser.add_argument("--against", type=Path, action="append", default=[], help=f"another tree's src, for {CALLS}")
     parser.add_argument("--json", type=Path, help="write the results there")
     parser.add_argument("--markdown", type=Path, help="write the table there")
     given = parser.parse_args()
     for name in given.names:
-        if name not in BENCHMARKS:
-            parser.error(f"no benchmark is called {name!r}; there are {', '.join(BENCHMARKS)}")
+        if name not in (*BENCHMARKS, CALLS):
+            parser.error(f"no benchmark is called {name!r}; there are {', '.join((*BENCHMARKS, CALLS))}")
+    if given.against and given.names != [CALLS]:
+        parser.error(f"--against is for {CALLS}; write: python -m benchmarks {CALLS} --against SRC")
     console, results = Console(), list[Result]()
     for name in given.names or BENCHMARKS:
         with console.status(name):
-            for result in importlib.import_module(f"benchmarks.{name}").run():
+            benchmark = importlib.import_module(f"benchmarks.{name}")
+            for result in benchmark.run(given.against) if name == CALLS else benchmark.run():
                 results.append(result)
                 console.print("  ".join(filter(None, report.row(result))), highlight=False)
     console.print(report.table(results))
