@@ -165,7 +165,7 @@ def test_no_expert_ever_loses_its_weight_for_good():
 
 def dense(expert, seen, now, X, pending=(), *, tide=True):
     """μ and σ at X by dense algebra, the expert's own signal variance among them; pending points tell their mean."""
-    first, at = seen.place(expert.since), seen.since_last(np.array([now]))
+    first, at = seen.place(expert.since), np.array([seen.read(now)])
     x, t = seen.X[first:], seen.clock[first:]
     A = covariance(expert, x, t, x, t) + np.diag(noise(expert, seen.numbers[first:]))
     y, here = seen.targets[first:], np.repeat(at, len(X))

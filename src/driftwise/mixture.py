@@ -167,7 +167,7 @@ class Mixture:
         """Heaviest first."""
         seen, fits, made = self._imagined, [self.fits[i] for i in self._order], []
         imagined = self.bank.more(fits, seen, known=len(self)) if self.pending else fits
-        now = seen.since_last(np.array([self.now]))
+        now = np.array([self.seen.read(self.now)])
         for f, share, told in zip(fits, self.shares[self._order], imagined, strict=True):
             e, clock = f.expert, seen.clock[f.first :]
             fade = e.time(now, clock)[0]

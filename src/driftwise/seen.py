@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from driftwise.clock import reckoned, typical_gap
 from driftwise.records import Array, Observation
 
 SPAN = 2000  # observations of which some are kept
@@ -18,7 +19,6 @@ CHOICES = 100  # d up to which that counts: two choices, each with a coordinate 
 TAIL = 0.1  # so large a part of the places, at either end, may be outliers
 REACH = 3.0  # rewards are cut off so many times the range of the rest beyond it
 CAUTION = 0.1  # how likely the true spread is above the one assumed
-EVER = 1e12  # gaps: beyond, all is forgotten or nothing ever is
 
 
 def _squared(part: float, d: int) -> float:
@@ -43,7 +43,7 @@ class Seen:
     X: Array  # (n, d)
     y: Array  # (n,)
     frame: Frame
-    pace: float | None = None  # the typical gap, where that is settled
+    settled: tuple[float, Array] | None = None  # the typical gap and elapsed times, where these are
 
     @classmethod
     def nothing(cls, frame: Frame) -> Seen:
@@ -64,14 +64,15 @@ class Seen:
         )
 
     def followed_by(self, later: Seen) -> Seen:
-        """These and `later` ones, time counted as it is here."""
+        """These and `later` ones, time counted as it is here: what was believed of these can be extended."""
+        at = np.concatenate([self.at, later.at])
         return Seen(
             np.concatenate([self.numbers, later.numbers]),
-            np.concatenate([self.at, later.at]),
+            at,
             np.vstack([self.X, later.X]),
             np.concatenate([self.y, later.y]),
             self.frame,
-            self.gap,
+            (self.gap, reckoned(at, self.gap, known=self.elapsed)),
         )
 
     def after(self, number: int) -> Seen:
@@ -79,7 +80,9 @@ class Seen:
         return self.only(np.arange(self.place(number + 1), len(self)))
 
     def only(self, rows: NDArray[np.intp]) -> Seen:
-        return replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
+        settled = self.settled and (self.settled[0], self.settled[1][rows])
+        some = replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
+        return replace(some, settled=settled)
 
     def place(self, number: int) -> int:
         """Where among them the observations from `number` on begin."""
@@ -135,23 +138,24 @@ class Seen:
     @cached_property
     def gap(self) -> float:
         """The typical time between two observations."""
-        if self.pace is not None:
-            return self.pace
-        with np.errstate(over="ignore"):
-            gaps = np.abs(np.diff(self.at)) / np.maximum(np.diff(self.numbers), 1)
-        gaps = gaps[(gaps > 0) & np.isfinite(gaps)]
-        return float(np.median(gaps)) if len(gaps) else 1.0
+        return self.settled[0] if self.settled else typical_gap(self.at, self.numbers)
+
+    @cached_property
+    def elapsed(self) -> Array:
+        """The time of each as it is reckoned (`clock.py`), after the last one where nothing is settled: (n,)."""
+        if self.settled:
+            return self.settled[1]
+        elapsed = reckoned(self.at, self.gap)
+        return elapsed - elapsed[-1] if len(elapsed) else elapsed
 
     @cached_property
     def clock(self) -> Array:
-        """The time of each observation in typical gaps, before the last one: (n,)."""
-        return self.since_last(self.at)
+        """The same in typical gaps: (n,)."""
+        return self.elapsed / self.gap
 
-    def since_last(self, at: Array) -> Array:
-        """Times as the clock has them, EVER at the most."""
-        last = self.at[-1] if len(self) else 0.0
-        with np.errstate(over="ignore"):
-            return np.clip((at - last) / self.gap, -EVER, EVER)
+    def read(self, at: float) -> float:
+        """What the clock shows at another time, were that of the next observation."""
+        return float(reckoned(np.append(self.at, at), self.gap, known=self.elapsed)[-1]) / self.gap
 
 
 @dataclass(frozen=True, eq=False)

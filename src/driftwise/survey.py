@@ -130,7 +130,7 @@ class Survey:
 
     @property
     def _cycles(self) -> list[Cyclic]:
-        span = -float(self.seen.clock[0])
+        span = float(np.ptp(self.seen.clock))
         return [Cyclic(p, 1.0, 0.001) for p in PERIODS if TURNS * p <= span] if self.bank.cycles else []
 
     @property

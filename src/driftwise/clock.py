@@ -1,0 +1,66 @@
+"""Times as users give them: in any unit, equal, backwards, and once in a while wrong.
+
+Nobody can say which of two times is wrong, a long pause is real, and a belief that was made by one reckoning cannot be
+extended by another. So each time counts from the nearest one before it in the log, by the gap as it is, or by its
+logarithm where that is LONG: `reckoned`. It depends on what came before alone. A time that is wrong once is far from
+all the others, which keep their true gaps; a long pause stays one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.records import Array
+
+LONG = 1e6  # typical gaps, after which all is forgotten or nothing ever is
+LARGEST = 1e150  # times beyond count as this: no product of two of them overflows
+
+
+def bounded(at: Array) -> Array:
+    """None beyond LARGEST: (n,)."""
+    return np.clip(at, -LARGEST, LARGEST)
+
+
+def typical_gap(at: Array, numbers: NDArray[np.int64]) -> float:
+    """The median time from one observation to the next, of those that are not 0.
+
+    >>> typical_gap(np.array([10.0, 20.0, 20.0, 40.0, 1e12]), np.arange(5))
+    20.0
+    """
+    gaps = np.abs(np.diff(bounded(at))) / np.maximum(np.diff(numbers), 1)
+    gaps = gaps[gaps > 0]
+    return float(np.median(gaps)) if len(gaps) else 1.0
+
+
+def reckoned(at: Array, gap: float, *, known: Array | None = None) -> Array:
+    """Elapsed time, of which that of the first observations may be `known`: (n,). Else it begins with 0.
+
+    >>> reckoned(np.array([5.0, 6.0, 7.0, 1.7e12, 8.0, 9.0]), 1.0).round(-6).tolist()
+    [0.0, 0.0, 0.0, 15000000.0, 0.0, 0.0]
+    >>> reckoned(np.array([5.0, 6.0, 7.0, 1.7e12, 8.0, 9.0]), 1.0)[4:].tolist()
+    [3.0, 4.0]
+    """
+    elapsed = [0.0] if known is None or not len(known) else known.tolist()
+    n, first = len(at), len(elapsed)
+    if n <= first:
+        return np.array(elapsed[:n])
+    times = bounded(at)
+    apart = times[first:, None] - times[None, :]
+    before = np.arange(n) < np.arange(first, n)[:, None]
+    nearest = np.argmin(np.where(before, np.abs(apart), np.inf), axis=1)
+    steps = _shortened(apart[np.arange(n - first), nearest], gap)
+    for step, k in zip(steps.tolist(), nearest.tolist(), strict=True):
+        elapsed.append(elapsed[k] + step)
+    return np.array(elapsed)
+
+
+def _shortened(gaps: Array, gap: float) -> Array:
+    """g, and beyond LONG typical gaps ±LONG·gap·(1 + ln(g/(LONG·gap))): (n,)."""
+    most, size = LONG * gap, np.abs(gaps)
+    if not np.any(size > most):
+        return gaps
+    beyond = np.log(np.maximum(size, most)) - math.log(most)
+    return np.where(size > most, np.copysign(most * (1 + beyond), gaps), gaps)
