@@ -1,9 +1,12 @@
 """Times as users give them: in any unit, equal, backwards, and once in a while wrong.
 
 Nobody can say which of two times is wrong, a long pause is real, and a belief that was made by one reckoning cannot be
-extended by another. So each time counts from the nearest one before it in the log, by the gap as it is, or by its
-logarithm where that is LONG: `reckoned`. It depends on what came before alone. A time that is wrong once is far from
-all the others, which keep their true gaps; a long pause stays one.
+extended by another. So in a window each time counts from the nearest one before it in the log, by the gap as it is, or
+by its logarithm where that is LONG: `reckoned`. It depends on what came before alone. A time that is wrong once is far
+from all the others, which keep their true gaps; a long pause stays one.
+
+What forgets for good as time goes by, as a filter does, cannot go back. It takes the median of three times for the one
+in the middle, as soon as the third is there: `middle`. Of times that never run backwards that is the one in the middle.
 """
 
 from __future__ import annotations
@@ -22,6 +25,20 @@ LARGEST = 1e150  # times beyond count as this: no product of two of them overflo
 def bounded(at: Array) -> Array:
     """None beyond LARGEST: (n,)."""
     return np.clip(at, -LARGEST, LARGEST)
+
+
+def bound(at: float) -> float:
+    """The same of one."""
+    return max(-LARGEST, min(at, LARGEST))
+
+
+def middle(before: float | None, at: float, after: float) -> float:
+    """The median of three times, `before` being long ago where it is not known.
+
+    >>> middle(30.0, 31.0, 32.0), middle(30.0, 1.7e12, 32.0), middle(30.0, 0.0, 32.0), middle(None, 1.7e12, 1.0)
+    (31.0, 32.0, 30.0, 1.0)
+    """
+    return sorted((-math.inf if before is None else before, at, after))[1]
 
 
 def typical_gap(at: Array, numbers: NDArray[np.int64]) -> float:

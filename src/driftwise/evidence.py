@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from driftwise.kernels import RBF, Matern, Scaled
 from driftwise.linalg import cholesky, invert_lower
 from driftwise.records import Array
-from driftwise.time_kernels import MaternInTime, SpaceTime
+from driftwise.time_kernels import UNDERFLOW, MaternInTime, SpaceTime
 
 
 @dataclass(frozen=True)
@@ -95,5 +95,5 @@ def _slope(nu: float, r: Array) -> Array:
     a e^−a (½),  a² e^−a (3/2),  a²(1 + a)/3 e^−a (5/2),  r² e^{−r²/2} (SE)."""
     if nu == math.inf:
         return r * r * np.exp(-0.5 * r * r)
-    a = math.sqrt(2 * nu) * r
+    a = np.minimum(math.sqrt(2 * nu) * r, UNDERFLOW)
     return {0.5: a, 1.5: a * a, 2.5: a * a * (1 + a) / 3}[nu] * np.exp(-a)

@@ -16,6 +16,10 @@ matrix it was some time ago (`base`) and the c/√s of the observations since th
 column of D, O(m²n·BLOCK); every BLOCK observations the vectors are folded into a new matrix by one BLAS-3 product. That
 costs about as much as a rank-one update a step, and changes no old state. (For m = 1 this is Mandl & Kekkonen's filter:
 ρ²Σ + (1−ρ²)K in place of Σ leaves K − Σ = D times ρ².)
+
+Time is counted from one observation to the next, in the log's order: a gap backwards counts as none, and a pause for
+LONG units of the kernel at the most. What a wrong time made forgotten is remembered again when the next time shows that
+it was wrong: the state before the last observation is kept for that.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftwise.buffers import Rows
+from driftwise.clock import LONG, bound, middle
 from driftwise.errors import InvalidInput
 from driftwise.grid import Grid
 from driftwise.records import Array, Observation, Point
@@ -70,8 +75,8 @@ class GridFilter:
 
     grid: Grid
     time: StateSpace
-    first: float | None  # the time of the first observation; None before it
-    now: float
+    shown: float | None  # the time, as it was given, of which it speaks; None before the first observation
+    now: float  # that, after the first observation, as it is counted
     mean: Array  # (q, m, n): what the rewards predict and, where they are to be standardised, what ones would
     spent: Array  # (m, m, n): the diagonals of D's blocks
     base: Array | None  # (m·n, m·n): D at `base_time` less what `recent` adds; None is 0
@@ -80,6 +85,8 @@ class GridFilter:
     visits: Array  # (n,): how often each candidate was observed
     rewards: Rewards
     information_gain: float  # ½ ln det(I + K/λ) of all observations, K in space and time
+    latest: Observation | None = None  # the last observation, with its own time
+    before: GridFilter | None = None  # as it was before that, while its time may turn out wrong
 
     @classmethod
     def prior(cls, grid: Grid, time: StateSpace) -> GridFilter:
@@ -88,7 +95,7 @@ class GridFilter:
         return cls(
             grid=grid,
             time=time,
-            first=None,
+            shown=None,
             now=0.0,
             mean=np.zeros((2 if grid.standardise else 1, m, n)),
             spent=np.zeros((m, m, n)),
@@ -106,31 +113,16 @@ class GridFilter:
     # --- the fold -----------------------------------------------------------------------------------------------
 
     def at(self, time: float) -> GridFilter:
-        """What is believed of a later time; time never runs backwards."""
-        if self.first is None or time <= self.now:
-            return self
-        Phi = self.time.transition(np.array(time - self.now))
-        return replace(self, now=time, mean=Phi @ self.mean, spent=np.einsum("ab,bcn,dc->adn", Phi, self.spent, Phi))
+        """What is believed of a later time; an earlier one counts as now."""
+        time = bound(time)
+        return self._mended(time)._moved(time)
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> GridFilter:
         """The belief after `seen`, at its time."""
         assert keep is None, "a filter keeps everything"
-        i = self.grid.index(seen.x)
-        started = self if self.first is not None else replace(self, first=seen.at, now=seen.at, base_time=seen.at)
-        before = started.at(seen.at)
-        if len(before.recent) >= BLOCK:
-            before = before._folded()
-        c, s = before._column(i)
-        target = np.array([seen.y, 1.0]) if self.grid.standardise else np.array([seen.y])
-        visits = before.visits.copy()
-        visits[i] += 1
-        return replace(
-            before._explained(c, s),
-            mean=before.mean + ((target - before.mean[:, 0, i]) / s)[:, None, None] * c,
-            visits=visits,
-            rewards=before.rewards.append(seen.y),
-            information_gain=before.information_gain + 0.5 * math.log(s / self.grid.noise),
-        )
+        seen = replace(seen, at=bound(seen.at))
+        settled = replace(self._mended(seen.at), before=None)
+        return replace(settled._observed(seen, seen.at), latest=seen, before=settled)
 
     def imagine(self, points: Sequence[Point]) -> GridFilter:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
@@ -178,10 +170,45 @@ class GridFilter:
 
     # --- machinery ----------------------------------------------------------------------------------------------
 
+    def _mended(self, time: float) -> GridFilter:
+        """The last observation at the time that it should have, as those before and after it, `time`, suggest."""
+        if self.before is None or self.latest is None:
+            return self
+        earlier = self.before.latest
+        at = middle(earlier.at if earlier else None, self.latest.at, time)
+        return self if at == self.latest.at else replace(self.before._observed(self.latest, at), latest=self.latest)
+
+    def _moved(self, time: float) -> GridFilter:
+        """What is believed of `time`."""
+        gap = 0.0 if self.shown is None else min(max(time - self.shown, 0.0), LONG * self.time.unit)
+        if not gap:
+            return self
+        Phi = self.time.transition(np.array(gap))
+        mean, spent = Phi @ self.mean, np.einsum("ab,bcn,dc->adn", Phi, self.spent, Phi)
+        return replace(self, shown=time, now=self.now + gap, mean=mean, spent=spent)
+
+    def _observed(self, seen: Observation, at: float) -> GridFilter:
+        """After `seen`, at the time `at`."""
+        i = self.grid.index(seen.x)
+        before = replace(self._moved(at), shown=at)
+        if len(before.recent) >= BLOCK:
+            before = before._folded()
+        c, s = before._column(i)
+        target = np.array([seen.y, 1.0]) if self.grid.standardise else np.array([seen.y])
+        visits = before.visits.copy()
+        visits[i] += 1
+        return replace(
+            before._explained(c, s),
+            mean=before.mean + ((target - before.mean[:, 0, i]) / s)[:, None, None] * c,
+            visits=visits,
+            rewards=before.rewards.append(seen.y),
+            information_gain=before.information_gain + 0.5 * math.log(s / self.grid.noise),
+        )
+
     @property
     def _prior(self) -> Array:
         """P, (m, m)."""
-        return self.time.covariance(0.0 if self.first is None else self.now - self.first)
+        return self.time.covariance(self.now)
 
     def _column(self, i: int) -> tuple[Array, float]:
         """c = Σ e_i, (m, n), and s = Σ_ii + λ. Σ_ii ≥ 0, of which rounding can leave less."""
@@ -213,11 +240,11 @@ class GridFilter:
         W = (Phis @ V).reshape(-1, m * n)
         base = W.T @ W  # NumPy gives this product to dsyrk: symmetric to the bit
         if self.base is not None:
-            base += self._moved(self.base)
+            base += self._aged(self.base)
         empty = Rows.of(np.zeros((0, m, n)), np.zeros(0), room=BLOCK)
         return replace(self, base=base, base_time=self.now, recent=empty)
 
-    def _moved(self, base: Array) -> Array:
+    def _aged(self, base: Array) -> Array:
         """Φ D Φᵀ from `base_time` to now: (m·n, m·n)."""
         m, n = self.spent.shape[1:]
         Phi = self.time.transition(np.array(self.now - self.base_time))

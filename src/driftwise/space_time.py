@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.acquisition import Model
+from driftwise.clock import bound, reckoned
 from driftwise.grid import Grid, GridPosterior
 from driftwise.grid_filter import GridFilter
 from driftwise.posterior import Posterior
@@ -29,7 +30,7 @@ class SpaceTimePosterior:
 
     posterior: Posterior
     now: float = 0.0
-    first: float | None = None
+    times: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (n,), as they were given
 
     def __len__(self) -> int:
         return len(self.posterior)
@@ -38,19 +39,19 @@ class SpaceTimePosterior:
 
     def at(self, time: float) -> SpaceTimePosterior:
         """What is believed of `time`."""
-        return replace(self, now=time)
+        return replace(self, now=bound(time))
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> SpaceTimePosterior:
         """After `seen`, of the last `keep` observations where that is given: then of nothing else, to the last bit."""
-        first = None if self._kernel.time.stationary else (seen.at if self.first is None else self.first)
-        moved = replace(self, now=seen.at, first=first)
-        timed = replace(seen, x=(*seen.x, moved._clock))
-        return replace(moved, posterior=self.posterior.observe(timed, keep=keep))
+        moved = self.at(seen.at)
+        posterior = self.posterior.observe(replace(seen, x=(*seen.x, moved._clock)), keep=keep)
+        return replace(moved, posterior=posterior, times=np.append(self.times, moved.now)[-len(posterior) :])
 
     def select(self, kept: NDArray[np.intp]) -> SpaceTimePosterior:
         """Of the observations `kept` alone, by their places, oldest first."""
         p = self.posterior
-        return replace(self, posterior=replace(p, X=p.X[kept], y=p.y[kept], K=p.K[np.ix_(kept, kept)]))
+        some = replace(p, X=p.X[kept], y=p.y[kept], K=p.K[np.ix_(kept, kept)])
+        return replace(self, posterior=some, times=self.times[kept])
 
     def imagine(self, points: Sequence[Point]) -> SpaceTimePosterior:
         """As if the pending `points` had been answered now, at the mean."""
@@ -102,9 +103,11 @@ class SpaceTimePosterior:
     @property
     def _clock(self) -> float:
         """`now` as the kernel counts it."""
-        if self._kernel.time.stationary:
-            return self.now
-        return 0.0 if self.first is None else max(self.now - self.first, 0.0)
+        time = self._kernel.time
+        if time.stationary or not len(self):
+            return self.now if time.stationary else 0.0
+        elapsed = reckoned(np.append(self.times, self.now), time.unit, known=self.posterior.X[:, -1])
+        return max(float(elapsed[-1]), 0.0)
 
     def _timed(self, X: Array) -> Array:
         return np.column_stack([X, np.full(len(X), self._clock)])

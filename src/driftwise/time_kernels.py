@@ -20,7 +20,7 @@ from driftwise.errors import InvalidInput
 from driftwise.kernels import Kernel
 from driftwise.records import Array
 
-_UNDERFLOW = 800.0  # e^−800 is 0 in float64, and no power of 800 overflows
+UNDERFLOW = 800.0  # e^−800 is 0 in float64, and no power of 800 overflows
 
 
 class TimeKernel(Protocol):
@@ -29,6 +29,11 @@ class TimeKernel(Protocol):
     @property
     def stationary(self) -> bool:
         """Whether it depends on the gap alone. If not, time counts from the first observation."""
+        ...
+
+    @property
+    def unit(self) -> float:
+        """A time in which it moves, inf where it never does: after a million of them nothing of before is left."""
         ...
 
     def __call__(self, s: Array, t: Array) -> Array:
@@ -92,6 +97,10 @@ class Forgetting:
         return np.ones((1, 1))
 
     @property
+    def unit(self) -> float:
+        return -1 / self._log_rho if self.epsilon else math.inf
+
+    @property
     def _log_rho(self) -> float:
         return 0.5 * math.log1p(-self.epsilon)
 
@@ -119,6 +128,10 @@ class Wiener:
 
     def covariance(self, elapsed: float) -> Array:
         return np.full((1, 1), 1 + self.rate * elapsed)
+
+    @property
+    def unit(self) -> float:
+        return 1 / max(self.rate, 1e-300)
 
 
 @dataclass(frozen=True)
@@ -148,6 +161,10 @@ class MaternInTime:
     def size(self) -> int:
         return 2 if self.nu == 1.5 else 3
 
+    @property
+    def unit(self) -> float:
+        return self.scale
+
     def __call__(self, s: Array, t: Array) -> Array:
         u = self._units(np.abs(s[:, None] - t[None, :]))
         return (1 + u) * np.exp(-u) if self.nu == 1.5 else (1 + u + u * u / 3) * np.exp(-u)
@@ -165,7 +182,8 @@ class MaternInTime:
         return _STATIONARY[self.nu]
 
     def _units(self, gaps: Array) -> Array:
-        return np.minimum(gaps * (math.sqrt(2 * self.nu) / self.scale), _UNDERFLOW)
+        with np.errstate(over="ignore"):
+            return np.minimum(gaps * (math.sqrt(2 * self.nu) / self.scale), UNDERFLOW)
 
 
 _NILPOTENT = {
@@ -205,6 +223,10 @@ class Cyclic:
 
     def diagonal(self, t: Array) -> Array:
         return np.ones(len(t))
+
+    @property
+    def unit(self) -> float:
+        return Forgetting(self.epsilon).unit
 
 
 @dataclass(frozen=True)

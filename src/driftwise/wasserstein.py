@@ -21,7 +21,7 @@ from driftwise.errors import InvalidInput
 from driftwise.kernels import RBF, Kernel, Matern
 from driftwise.linalg import cholesky, invert_lower
 from driftwise.records import Array
-from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
+from driftwise.time_kernels import UNDERFLOW, Forgetting, MaternInTime, TimeKernel
 
 
 def relevance(K: Array, noise: float, y: Array, C: Array, variance: float = 1.0) -> Array:
@@ -82,9 +82,10 @@ def over_time(kernel: TimeKernel, ages: Array) -> Array:
     else:
         raise InvalidInput(f"w-dbo needs a kernel it can integrate over time, MaternInTime; got {kernel!r:.80}")
     nodes, weights = special.roots_laguerre(round(nu + 0.5))
-    b = a * ages[:, None] + nodes[None, :] / 2  # (n, g)
+    u = np.minimum(a * ages, UNDERFLOW)
+    b = u[:, None] + nodes[None, :] / 2  # (n, g)
     Q = {0.5: np.ones_like(b), 1.5: 1 + b, 2.5: 1 + b + b * b / 3}[nu]
-    decay = Q * np.exp(-a * ages)[:, None]
+    decay = Q * np.exp(-u)[:, None]
     return (decay * weights) @ decay.T / (2 * a)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.acquisition import Belief, Model, Ucb, Width
+from driftwise.clock import bound, middle
 from driftwise.errors import InvalidInput
 from driftwise.evidence import Evidence, Hyper
 from driftwise.kernels import RBF, Kernel, Matern
@@ -35,6 +36,8 @@ class Kept:
     budget: float = 1.0
     cleaned: float | None = None
     last: int = 0
+    latest: Observation | None = None  # the last observation, with its own time
+    before: Kept | None = None  # as it was before that, while its time may turn out wrong: what is dropped is lost
 
 
 @dataclass(frozen=True)
@@ -122,17 +125,34 @@ class WDbo:
         return self.space.argmax(Ucb(belief.imagine(ask.pending), self.width(belief, ask.number)), ask)
 
     def update(self, state: Kept, seen: Observation) -> Kept:
-        due = self.refit and seen.number // self.refit != state.last // self.refit
-        state = replace(state, belief=state.belief.observe(seen), last=seen.number)
-        return self.clean(self.fit(state) if due and len(state.belief) > FEWEST else state, seen.at)
+        seen = replace(seen, at=bound(seen.at))
+        settled = replace(self.mended(state, seen.at), before=None)
+        return replace(self.observed(settled, seen), latest=seen, before=settled)
 
     def belief(self, state: Kept, ask: Ask) -> SpaceTimePosterior:
-        return state.belief.at(ask.at)
+        at = bound(ask.at)
+        return self.mended(state, at).belief.at(at)
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return True  # what is kept depends on all that was seen
 
     # --- its parts ----------------------------------------------------------------------------------------------
+
+    def mended(self, state: Kept, time: float) -> Kept:
+        """The last observation at the time that it should have, as those before and after it, `time`, suggest."""
+        if state.before is None or state.latest is None:
+            return state
+        earlier = state.before.latest
+        at = middle(earlier.at if earlier else None, state.latest.at, time)
+        if at == state.latest.at:
+            return state
+        return replace(self.observed(state.before, replace(state.latest, at=at)), latest=state.latest)
+
+    def observed(self, state: Kept, seen: Observation) -> Kept:
+        """After `seen`: fitted where that is due, and cleaned."""
+        due = self.refit and seen.number // self.refit != state.last // self.refit
+        state = replace(state, belief=state.belief.observe(seen), last=seen.number)
+        return self.clean(self.fit(state) if due and len(state.belief) > FEWEST else state, seen.at)
 
     def clean(self, state: Kept, now: float) -> Kept:
         """While b > 1 + min R: pay it and drop that observation. `most` is kept whatever it costs: our addition.
@@ -150,14 +170,13 @@ class WDbo:
             budget = max(budget / (1 + float(R[i])), 1.0)
             belief, dropped = belief.select(np.delete(np.arange(len(belief)), i)), True
         void = dropped and len(belief) == FEWEST
-        cleaned = now if state.cleaned is None else max(now, state.cleaned)
-        return replace(state, belief=belief, budget=1.0 if void else budget, cleaned=cleaned)
+        return replace(state, belief=belief, budget=1.0 if void else budget, cleaned=now)
 
     def relevances(self, belief: SpaceTimePosterior, hyper: Hyper) -> Array:
-        """R_i of every observation kept, for the time after the newest of them: (n,)."""
+        """R_i of every observation kept, for the time after the last: (n,). Later ones count as being as long ago."""
         posterior, kernel = belief.posterior, hyper.kernel(self._kernel, self.nu)
         X, at = posterior.X[:, :-1], posterior.X[:, -1]
-        C = overlaps(hyper.space(self._kernel), kernel.time, X, at, float(at.max()))
+        C = overlaps(hyper.space(self._kernel), kernel.time, X, np.minimum(at, 2 * at[-1] - at), float(at[-1]))
         return relevance(posterior.K, posterior.noise, posterior.targets, C, hyper.variance)
 
     def fit(self, state: Kept) -> Kept:
