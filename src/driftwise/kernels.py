@@ -18,6 +18,7 @@ from driftwise.errors import InvalidInput
 from driftwise.records import Array
 
 Lengthscale = float | tuple[float, ...]
+MANY = 64  # coordinates beyond which those that do not differ are left out
 
 
 class Kernel(Protocol):
@@ -298,7 +299,19 @@ def _squared_distance(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
     scale = np.asarray(lengthscale)
     if scale.ndim and len(scale) != X.shape[1]:
         raise InvalidInput(f"{len(scale)} lengthscales given for {X.shape[1]} dimensions; give one, or one for each")
+    if X.shape[1] > MANY and len(X) and len(Y):
+        differs = _differs(X, Y)
+        X, Y, scale = X[:, differs], Y[:, differs], scale[differs] if scale.ndim else scale
     return cdist(X / scale, Y / scale, "sqeuclidean")
+
+
+def _differs(X: Array, Y: Array) -> NDArray[np.bool_]:
+    """The coordinates in which not all the points are the same, (d,): the others would add 0, which changes no bit.
+
+    Of the coordinates that choices have, one for each value, few are ever used.
+    """
+    differs: NDArray[np.bool_] = np.not_equal(X, X[0]).any(axis=0) | np.not_equal(Y, X[0]).any(axis=0)
+    return differs
 
 
 def _downhill(X: Array, Y: Array, lengthscale: Lengthscale, factor: Array) -> Array:

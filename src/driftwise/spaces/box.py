@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from driftwise import checks
+from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.records import Array, Ask, Params, Point
+from driftwise.spaces.many import MANY, maximise_in_many
 from driftwise.spaces.maximise import Score, best_of, maximise
 from driftwise.spaces.parameters import Choice, Float, Int, Parameter
 
 ENUMERABLE = 2500  # a space of no more settings than this is searched whole
+LISTED = 2**20  # numbers that the list of them may have, a row for each setting
+LOOKED_AT = 1024  # points that are looked at in an ask, at the least, however many coordinates each has
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,10 @@ class Box:
             if not isinstance(parameter, Float | Int | Choice):
                 raise InvalidInput(f"parameter {name!r} must be a Float, Int or Choice, got {checks.shown(parameter)}")
         if len(set(self.names)) < len(self.parameters):
-            raise InvalidInput(f"parameters must have different names, got {', '.join(self.names)}")
+            raise InvalidInput(f"parameters must have different names, got {checks.shown(list(self.names))}")
+        what = f"{LOOKED_AT:,} points of {self.dim:,} coordinates, one for each value of a Choice"
+        fix = "where values have an order use Int, else Candidates with coordinates that describe each value"
+        limits.check("a space", LOOKED_AT * self.dim, what, fix)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -69,13 +75,20 @@ class Box:
         return np.concatenate([np.full(p.size, p.continuous) for _, p in self.parameters])
 
     @cached_property
+    def ordered(self) -> Array:
+        """Which coordinates are those of numbers, whole ones too, and not of choices: (d,) of bool."""
+        return np.concatenate([np.full(p.size, not isinstance(p, Choice)) for _, p in self.parameters])
+
+    @cached_property
     def points(self) -> Array | None:
         """Every setting there is, where they are few: (n, d)."""
         levels = [p.levels for _, p in self.parameters]
-        if None in levels or math.prod(n for n in levels if n) > ENUMERABLE:
+        settings = math.prod(n for n in levels if n)
+        if None in levels or settings > ENUMERABLE or settings * self.dim > LISTED:
             return None
-        settings = itertools.product(*(_all_values(p) for _, p in self.parameters))
-        points = np.array([self.to_unit(dict(zip(self.names, s, strict=True))) for s in settings])
+        places = np.unravel_index(np.arange(settings), [n for n in levels if n])
+        each = [p.settings[at] for (_, p), at in zip(self.parameters, places, strict=True) if not isinstance(p, Float)]
+        points = np.hstack(each)
         points.flags.writeable = False
         return points
 
@@ -111,25 +124,22 @@ class Box:
         U = rng.random((n, self.dim))
         return np.hstack([p.spread(U[:, s]) for (_, p), s in zip(self.parameters, self.slices, strict=True)])
 
-    def neighbours(self, x: Array) -> Array:
-        """x with one discrete parameter moved: a whole number by one step, a choice to each other value. (m, d)"""
-        moved = []
-        for (_, parameter), s in zip(self.parameters, self.slices, strict=True):
-            if isinstance(parameter, Float):
-                continue
-            for other in parameter.neighbours(parameter.decode(tuple(x[s]))):
-                y = x.copy()
-                y[s] = parameter.encode(other)
-                moved.append(y)
-        return np.array(moved).reshape(-1, self.dim)
+    def neighbours(self, x: Array, some: Callable[[int], Iterable[int]] = range) -> Array:
+        """x with one discrete parameter moved: a whole number by one step, a choice to each other value. (m, d)
+
+        Of m such moves, those at the places `some(m)`, all by default.
+        """
+        discrete = ((p, s) for (_, p), s in zip(self.parameters, self.slices, strict=True) if not isinstance(p, Float))
+        moves = [(s, s.start + place, unit) for p, s in discrete for place, unit in p.moves(x[s])]
+        taken = [moves[i] for i in some(len(moves))]
+        moved = np.tile(x, (len(taken), 1))
+        for y, (s, place, unit) in zip(moved, taken, strict=True):
+            y[s] = 0.0
+            y[place] = unit
+        return moved
 
     def argmax(self, score: Score, ask: Ask) -> Array:
         """Where `score` is largest: exactly where the settings are few, else by scan and polish."""
-        return best_of(score, self.points) if self.points is not None else maximise(score, self, ask)
-
-
-def _all_values(parameter: Parameter) -> tuple[Any, ...]:
-    if isinstance(parameter, Choice):
-        return parameter.values
-    assert isinstance(parameter, Int)
-    return tuple(range(parameter.low, parameter.high + 1))
+        if self.points is not None:
+            return best_of(score, self.points)
+        return maximise(score, self, ask) if self.dim <= MANY else maximise_in_many(score, self, ask)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from driftwise import checks
+from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.records import Array, Ask, Params, Point
 from driftwise.spaces.maximise import Score, best_of
+
+WRITTEN = 16  # what a coordinate takes, in numbers: it is kept as Python has it, found by it, and written as text
 
 
 @dataclass(frozen=True, init=False)
@@ -39,6 +41,9 @@ class Candidates:
             array = array[:, None]
         if array.ndim != 2 or not array.size:
             raise InvalidInput(f"candidates must be a table of n ≥ 1 rows and d ≥ 1 columns, got shape {array.shape}")
+        n, d = array.shape
+        what = f"{n:,} candidates of {d:,} coordinates, {WRITTEN} for each"
+        limits.check("a space", WRITTEN * n * d, what, "give fewer, or a box of Float and Int parameters")
         if not np.isfinite(array).all():
             row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
             raise InvalidInput(f"candidates must be finite, got {array[row].tolist()} in row {row}")

@@ -5,6 +5,7 @@ Deterministic in (seed, number). The constants were chosen by measurement (docs/
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Protocol
 
@@ -47,7 +48,7 @@ class Cube(Protocol):
     @property
     def continuous(self) -> Array: ...
     def snap(self, X: Array) -> Array: ...
-    def neighbours(self, x: Array) -> Array: ...
+    def neighbours(self, x: Array, some: Callable[[int], Iterable[int]] = range) -> Array: ...
 
 
 def best_of(score: Score, points: Array) -> Array:
@@ -60,7 +61,7 @@ def maximise(score: Score, space: Cube, ask: Ask) -> Array:
     continuous = bool(space.continuous.all())
     points = _scan(score, space.dim, ask)
     points = points if continuous else space.snap(points)
-    starts = points[_apart(points, score(points), _climbs(space))]
+    starts = points[apart(points, score(points), _climbs(space))]
     if continuous:
         return _top(score, starts, space)[0]
     # first as if every coordinate were continuous: a whole number may have far to go
@@ -84,12 +85,17 @@ def _scan(score: Score, d: int, ask: Ask) -> Array:
     rng = generator(ask.seed, ask.number)
     shifted = _sobol(d, SCAN * d) + rng.random(d)
     shifted -= shifted >= 1.0
-    spread = np.clip(0.5 + STRETCH * (shifted - 0.5), 0.0, 1.0)
+    spread = stretched(shifted)
     anchors = score.anchors().reshape(-1, d)
     if not len(anchors):
         return spread
     near = anchors[rng.integers(len(anchors), size=NEARBY)] + 0.05 * rng.standard_normal((NEARBY, d))
     return np.vstack([spread, anchors[-RECENT:], np.clip(near, 0.0, 1.0)])
+
+
+def stretched(U: Array) -> Array:
+    """Points of the cube moved outwards, and cut off at its faces."""
+    return np.clip(0.5 + STRETCH * (U - 0.5), 0.0, 1.0)
 
 
 @lru_cache(maxsize=64)
@@ -98,7 +104,7 @@ def _sobol(d: int, n: int) -> Array:
     return points[:n]
 
 
-def _apart(points: Array, values: Array, n: int) -> list[int]:
+def apart(points: Array, values: Array, n: int) -> list[int]:
     """The n best that are no nearer to each other than points of the scan typically are."""
     best = np.argsort(-values, kind="stable")[: 5 * n]
     near = cdist(points[best], points[best], "chebyshev") < len(points) ** (-1 / points.shape[1])

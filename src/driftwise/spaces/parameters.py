@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -127,12 +129,19 @@ class Int:
         mixed = low + np.clip(U, 0.0, 1.0) * (high - low)
         return np.clip(np.rint(np.exp(mixed) if self.log else mixed), self.low, self.high)
 
-    def neighbours(self, value: int) -> tuple[int, ...]:
-        return tuple(v for v in (value - 1, value + 1) if self.low <= v <= self.high)
+    def moves(self, unit: Array) -> Iterator[tuple[int, float]]:
+        """To the whole numbers beside it: a coordinate, the others being 0, and its value."""
+        value = self.decode(tuple(unit))
+        yield from ((0, self.encode(v)[0]) for v in (value - 1, value + 1) if self.low <= v <= self.high)
 
     @property
     def levels(self) -> int:
         return self.high - self.low + 1
+
+    @property
+    def settings(self) -> Array:
+        """The coordinates of every whole number: (levels, 1)."""
+        return np.array([self.encode(value) for value in range(self.low, self.high + 1)])
 
 
 @dataclass(frozen=True)
@@ -178,10 +187,14 @@ class Choice:
     def encode(self, value: Value) -> tuple[float, ...]:
         if isinstance(value, np.generic):
             value = value.item()
-        for i, known in enumerate(self.values):
-            if isinstance(value, str | int | float | None) and _identity(value) == _identity(known):
-                return tuple(float(j == i) for j in range(self.size))
-        raise InvalidInput(f"must be {self.range}, got {checks.shown(value)}")
+        place = self._places.get(_identity(value)) if isinstance(value, str | int | float | None) else None
+        if place is None:
+            raise InvalidInput(f"must be {self.range}, got {checks.shown(value)}")
+        return (0.0,) * place + (1.0,) + (0.0,) * (self.size - place - 1)
+
+    @cached_property
+    def _places(self) -> dict[tuple[bool, Value], int]:
+        return {_identity(value): place for place, value in enumerate(self.values)}
 
     def decode(self, unit: tuple[float, ...]) -> Value:
         return self.values[int(np.argmax(unit))]
@@ -191,8 +204,15 @@ class Choice:
         snapped[np.arange(len(U)), np.argmax(U, axis=1)] = 1.0
         return snapped
 
-    def neighbours(self, value: Value) -> tuple[Value, ...]:
-        return tuple(v for v in self.values if _identity(v) != _identity(value))
+    def moves(self, unit: Array) -> Iterator[tuple[int, float]]:
+        """To each other value: a coordinate, the others being 0, and its value."""
+        here = int(np.argmax(unit))
+        yield from ((place, 1.0) for place in range(self.size) if place != here)
+
+    @property
+    def settings(self) -> Array:
+        """The coordinates of every value: (levels, levels)."""
+        return np.eye(self.size)
 
     def spread(self, U: Array) -> Array:
         return self.snap(U)  # the largest of several alike is any of them alike
