@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, Self
 
-from driftwise import checks
+from driftwise import checks, limits
 from driftwise.grid import Grid, GridPosterior
 from driftwise.kernels import Kernel, Matern
 from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.spaces import Space
+
+LARGEST_GRID = 20_000  # candidates up to which a belief is kept at all of them, a row of numbers for each observation
 
 
 class Belief(Protocol):
@@ -53,6 +55,7 @@ class Model:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        check_size("the kernel", self.space, limits.OBSERVATIONS)
 
     def prior(self) -> Belief:
         """Nothing observed yet."""
@@ -63,7 +66,20 @@ class Model:
     @cached_property
     def _grid(self) -> Grid | None:
         points = self.space.points
-        return None if points is None else Grid(points, self.kernel, self.noise, self.standardise)
+        if points is None or len(points) > LARGEST_GRID:
+            return None
+        return Grid(points, self.kernel, self.noise, self.standardise)
+
+
+def check_size(who: str, space: Space, observations: int, *, experts: int = 1) -> None:
+    """Refused where the kernel between all candidates and so many observations, of each expert, is beyond limits."""
+    n, d = 0 if space.points is None else len(space.points), space.dim
+    each = f"{observations:,} observations × ({d:,} coordinates + {n:,} candidates"
+    what = each + (f" × {experts} experts)" if experts > 1 else ")")
+    fix = "give fewer candidates" if n else "give fewer coordinates"
+    if n and observations * (experts + d) <= limits.LARGEST:
+        fix += f", at most {(limits.LARGEST // observations - d) // experts:,}"
+    limits.check(who, observations * (d + experts * n), what, f"{fix}, or a shorter window where there is one")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise import limits
 from driftwise.mixture import Mixture
 from driftwise.records import Array
 from driftwise.rng import generator
@@ -135,7 +136,9 @@ def likeliest_cycle(mixture: Mixture) -> Cycle | None:
 
 def sample(space: Space) -> Array:
     """Where effects are measured: every setting where they are few, else as many as SAMPLE at random."""
-    return space.points if space.points is not None else space.sample(generator(0), SAMPLE)
+    if space.points is not None:
+        return space.points
+    return space.sample(generator(0), limits.rows(space.dim, most=SAMPLE))
 
 
 def effects(X: Array, values: Array, space: Space) -> dict[str, float]:

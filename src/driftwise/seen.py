@@ -160,7 +160,7 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """The last SPAN observations, and of each how many newer ones were made near it.
+    """The last `span` observations, and of each how many newer ones were made near it.
 
     Not the latest are kept but those with the fewest newer ones nearby, and the latest of these: of a hundred
     observations of one setting the newest say it all, while the one look elsewhere long ago is all there is of it. (An
@@ -170,16 +170,18 @@ class Memory:
     all: Seen
     newer: NDArray[np.int64]  # (n,)
     most: int
+    span: int = SPAN
 
     @classmethod
-    def nothing(cls, frame: Frame, *, most: int) -> Memory:
-        return cls(Seen.nothing(frame), np.zeros(0, dtype=np.int64), most)
+    def nothing(cls, frame: Frame, *, most: int, span: int = SPAN) -> Memory:
+        return cls(Seen.nothing(frame), np.zeros(0, dtype=np.int64), most, span)
 
     def observe(self, seen: Observation) -> Memory:
-        old = slice(max(len(self.newer) - SPAN + 1, 0), None)
+        old = slice(max(len(self.newer) - self.span + 1, 0), None)
         away = (self.all.X[old] - np.array(seen.x)) / np.array(self.all.frame.sides)
         near = np.square(away).sum(axis=1) <= _squared(NEAR, len(seen.x))
-        return Memory(self.all.observe(seen, keep=SPAN), np.append(self.newer[old] + near, 0), self.most)
+        all_seen = self.all.observe(seen, keep=self.span)
+        return Memory(all_seen, np.append(self.newer[old] + near, 0), self.most, self.span)
 
     @cached_property
     def kept(self) -> Seen:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise import limits
 from driftwise.acquisition import Model
 from driftwise.clock import bound, reckoned
 from driftwise.grid import Grid, GridPosterior
@@ -17,7 +18,6 @@ from driftwise.posterior import Posterior
 from driftwise.records import Array, Observation, Point
 from driftwise.time_kernels import SpaceTime, StateSpace
 
-LARGEST_STATE = 5000  # numbers a filter's state may have: its covariance then takes 200 MB
 WINDOW = 150  # observations kept where there is no filter: more would make a step slow, O(w³)
 
 
@@ -122,6 +122,7 @@ class TimedModel:
 
     model: Model
     time: StateSpace
+    beliefs: int = 1  # how many there are side by side
 
     @property
     def exact(self) -> bool:
@@ -142,6 +143,7 @@ class TimedModel:
     @cached_property
     def _grid(self) -> Grid | None:
         prior = self.model.prior()
-        if isinstance(prior, GridPosterior) and self.time.size * len(prior.grid.points) <= LARGEST_STATE:
-            return prior.grid
+        if isinstance(prior, GridPosterior):
+            numbers = self.beliefs * (self.time.size * len(prior.grid.points)) ** 2  # of the covariance
+            return prior.grid if numbers <= limits.LARGEST else None
         return None

@@ -90,6 +90,7 @@ def over_time(kernel: TimeKernel, ages: Array) -> Array:
 
 
 def _bessel(z: Array, q: float) -> Array:
-    """z^q K_q(z), which tends to 2^{q−1} Γ(q) as z → 0."""
-    safe = np.maximum(z, 1e-6)
-    return np.where(z > 1e-6, safe**q * special.kv(q, safe), 2 ** (q - 1) * math.gamma(q))
+    """z^q K_q(z), which tends to 2^{q−1} Γ(q) as z → 0: before either factor is beyond what a float can be."""
+    small = max(1e-6, 10 ** (-200 / q))
+    safe = np.maximum(z, small)
+    return np.where(z > small, safe**q * special.kv(q, safe), 2 ** (q - 1) * math.gamma(q))

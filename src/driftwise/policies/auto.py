@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks
+from driftwise import checks, limits
+from driftwise.acquisition import check_size
 from driftwise.bank import SURE, Bank, Expert, Fit
 from driftwise.diagnosis import Diagnosis, diagnose
 from driftwise.errors import InvalidInput
@@ -78,7 +79,7 @@ class Auto:
     """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: lengthscales × drifts × noises, changes, cycles.
 
     It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
-    function of `window` of the last SPAN observations and of what came since the last survey: the whole bank is
+    function of `window` of the last `span` observations and of what came since the last survey: the whole bank is
     surveyed when the observation's number passes a multiple of BLOCK, and in between the best few experts are followed.
     O(w³) a survey and O(w²) a step, for ever. With `known_kernel` (of the rewards as they come, expected around 0) only
     drift and noise are learned. `max_step` limits how far, in the unit cube, a suggestion may be from the last
@@ -112,6 +113,7 @@ class Auto:
         if self.max_step is not None:
             fix = "it is a distance in the unit cube, as 0.1"
             object.__setattr__(self, "max_step", checks.positive("max_step", self.max_step, fix=fix))
+        check_size(self.name, self.space, self.window, experts=self.bank.most)
 
     @classmethod
     def of(
@@ -145,12 +147,17 @@ class Auto:
         return Bank(self.kernels, self.times, self.noises, *found, sure=CERTAIN if self.told else SURE)
 
     @property
+    def span(self) -> int:
+        """How many of the last observations are remembered: SPAN, fewer where coordinates are many."""
+        return limits.rows(self.space.dim, most=SPAN, least=self.window)
+
+    @property
     def memory(self) -> int:
-        return SPAN + BLOCK
+        return self.span + BLOCK
 
     def start(self) -> Known:
         frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told)
-        nothing = Memory.nothing(frame, most=self.window)
+        nothing = Memory.nothing(frame, most=self.window, span=self.span)
         return Known(nothing, Survey(self.bank, nothing))
 
     def choose(self, state: Known, ask: Ask) -> Array:

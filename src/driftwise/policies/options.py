@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from driftwise import checks, widths
+from driftwise import checks, limits, widths
 from driftwise.acquisition import Model, Width
 from driftwise.errors import InvalidInput
 from driftwise.information import MaximumGain
@@ -22,6 +22,7 @@ from driftwise.theory.schedules import known_budget, unknown_budget
 
 LENGTH = 60  # of a window or an interval, where nothing is said of the horizon
 REPRESENTATIVES = 512  # points that stand for a box where γ is computed
+PICKS = 1024  # of the search for γ that are counted
 
 
 def model(space: Any, kernel: Kernel | None, noise: float, standardise: bool) -> Model:
@@ -43,13 +44,15 @@ def width(given: float | Width) -> Width:
     return given
 
 
-def finite(name: str, space: Space) -> None:
-    """Refused where the settings cannot be listed."""
+def finite(name: str, space: Space) -> int:
+    """How many settings there are; refused where they cannot be listed."""
     if space.points is None:
         raise InvalidInput(
             f"{name} is defined on finitely many settings only, and this space cannot be listed; "
-            "give Candidates(points), or Int and Choice parameters with at most 2,500 settings in all"
+            "give Candidates(points), or Int and Choice parameters with at most 2,500 settings in all, "
+            "and at most 1,000 where they are those of a single Choice"
         )
+    return len(space.points)
 
 
 class Theory:
@@ -73,6 +76,10 @@ class Theory:
     def gain(self) -> MaximumGain:
         """n ↦ γ_n on the candidates, or on a low-discrepancy set of the box."""
         points = representatives(self.model.space)
+        n, d = points.shape
+        what = f"γ of {PICKS:,} picks among {n:,} points of {d:,} coordinates, 8 for each"
+        fix = "give width=2.0 and a length of your own, or a policy that takes them"
+        limits.check("a width or a length by γ", n * (PICKS + 8 * d), what, fix)
         return MaximumGain(self.model.kernel, self.model.noise, tuple(map(tuple, points.tolist())))
 
     def length(self, name: str, given: int | None) -> int:
@@ -135,6 +142,12 @@ def linear(given: float | str | Width, ellipsoid: Callable[[], Width]) -> Width:
     if isinstance(given, str):
         raise InvalidInput(f"width must be a number, a width or 'ellipsoid', got {given!r:.80}")
     return width(given)
+
+
+def linear_size(name: str, dim: int) -> None:
+    """Refused where matrices of d × d, of which the states kept and a step have some 16, would be too large."""
+    what, fix = f"16 matrices of {dim:,} × {dim:,} coordinates", "use a policy with a kernel, as sw-gp-ucb"
+    limits.check(name, 16 * dim**2, what, fix)
 
 
 def linear_memory(dim: int, horizon: int, budget: float | None) -> float:

@@ -149,7 +149,8 @@ class PeGpUcb:
     @cached_property
     def timed(self) -> tuple[TimedModel, ...]:
         """The priors."""
-        return tuple(TimedModel(self.model, Forgetting(epsilon)) for epsilon in self.epsilons)
+        beliefs = len(self.epsilons)
+        return tuple(TimedModel(self.model, Forgetting(epsilon), beliefs) for epsilon in self.epsilons)
 
     @property
     def space(self) -> Space:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise import checks
+from driftwise import checks, limits
 from driftwise.acquisition import Belief, Model, Width
 from driftwise.design import greedy
 from driftwise.errors import InvalidInput
@@ -57,7 +57,8 @@ class RPerp:
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        options.finite(self.name, self.model.space)
+        n = options.finite(self.name, self.model.space)
+        limits.check(self.name, n**2, f"a matrix of {n:,} × {n:,} candidates", "give fewer, or use r-gp-ucb")
         object.__setattr__(self, "interval", checks.count("interval", self.interval, least=2))
         if self.horizon is not None:
             object.__setattr__(self, "horizon", checks.count("horizon", self.horizon, least=2))

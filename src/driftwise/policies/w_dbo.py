@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks
+from driftwise import checks, limits
 from driftwise.acquisition import Belief, Model, Ucb, Width
 from driftwise.clock import bound, middle
 from driftwise.errors import InvalidInput
@@ -85,6 +85,9 @@ class WDbo:
         object.__setattr__(self, "starts", checks.count("starts", self.starts, least=0))
         object.__setattr__(self, "refit", checks.count("refit", self.refit, least=0, fix="0 keeps what is given"))
         object.__setattr__(self, "most", checks.count("most", self.most, least=FEWEST))
+        n, d = self.most, self.model.space.dim
+        what = f"twice {n:,} × {n:,} observations × {d:,} coordinates"
+        limits.check(self.name, 2 * n**2 * d, what, "give a smaller most, or use tv-gp-ucb")
 
     @classmethod
     def of(
