@@ -1,15 +1,17 @@
 """The windowed space-time posterior: dense algebra at (x, now), and a function of its window alone."""
 
+import math
+
 import numpy as np
 import pytest
 
-from driftwise import Candidates, Float
+from driftwise import Candidates, Float, limits
 from driftwise.acquisition import Model
 from driftwise.grid_filter import GridFilter
 from driftwise.kernels import RBF
 from driftwise.posterior import Posterior
 from driftwise.records import Observation
-from driftwise.space_time import LARGEST_STATE, SpaceTimePosterior, TimedModel
+from driftwise.space_time import SpaceTimePosterior, TimedModel
 from driftwise.spaces import as_space
 from driftwise.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
 from oracles import dense_posterior, finite_difference
@@ -102,6 +104,7 @@ def test_filters_on_candidates_and_windows_elsewhere():
     drift = Forgetting(0.1)
     assert isinstance(TimedModel(Model(Candidates(points)), drift).prior(), GridFilter)
     assert isinstance(TimedModel(Model(as_space({"a": Float(0, 1)})), drift).prior(), SpaceTimePosterior)
-    many = Model(Candidates(np.linspace(0, 1, LARGEST_STATE // 2 + 1)[:, None]))
+    many = Model(Candidates(np.linspace(0, 1, math.isqrt(limits.LARGEST) // 2 + 1)[:, None]))
     assert TimedModel(many, drift).exact
+    assert not TimedModel(many, drift, beliefs=5).exact
     assert not TimedModel(many, MaternInTime(1.5, 20.0)).exact
