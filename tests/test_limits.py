@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -195,3 +196,34 @@ def test_so_many_rows_fit() -> None:
         InvalidInput, match=r"this needs at most 16,777,216 numbers .*, got 16,777,217: one more; drop it"
     ):
         limits.check("this", limits.LARGEST + 1, "one more", "drop it")
+
+
+SMALL: dict[str, Any] = {
+    "mixed": {
+        "c": Choice(list("abc")),
+        "d": Choice([True, 1, None]),
+        "i": Int(1, 64, log=True),
+        "x": Float(0, 1),
+        "y": Float(-1, 1),
+    },
+    "a choice of 30 and a float": {"c": Choice(range(30)), "x": Float(0, 1)},
+    "whole numbers": {f"x{i}": Int(0, 100) for i in range(3)},
+}
+# the tenth point chosen before there was another search for many coordinates
+BEFORE = [
+    ("sw-gp-ucb", "mixed", [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0]),
+    ("auto", "mixed", [0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]),
+    ("gp-ucb", "a choice of 30 and a float", [*np.eye(30)[5], 0.0]),
+    ("tv-gp-ucb", "whole numbers", [0.32, 0.0, 0.56]),
+]
+
+
+@pytest.mark.parametrize(("name", "where", "expected"), BEFORE, ids=range(len(BEFORE)))
+def test_small_spaces_are_searched_as_they_were(name: str, where: str, expected: list[float]) -> None:
+    made, rng = policy(name, SMALL[where]), random.Random(1)
+    state = made.start()
+    for number in range(1, 11):
+        x = made.choose(state, Ask(number, float(number), seed=3))
+        y = -0.1 * float(np.square(x - 0.3).sum()) + rng.gauss(0, 0.1)
+        state = made.update(state, Observation(number, float(number), tuple(x.tolist()), y))
+    np.testing.assert_allclose(x, expected, atol=2e-5)
