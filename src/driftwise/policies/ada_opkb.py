@@ -25,7 +25,7 @@ from driftwise.spaces import Space
 # c0, c1, c2, c3, mix, slack: the authors', but for c0. Theirs is 1.38 in code that neither replays nor compares indices
 # below 4; with the tests as printed it restarts some 40 times in 2,000 rounds of a still world, and c0 = 4 about once.
 TUNED = (4.0, 0.1, 25.0, 0.02, 0.8, 2.5)
-NEWTON = 180  # steps of Newton's method when a block begins, about
+BLOCKS = 16  # of which a matrix each is kept, about
 Schedule = tuple[NDArray[np.bool_], ...]  # for every m < j, which of the 2^{j−m} slots replay P^(m)
 
 
@@ -107,8 +107,8 @@ class AdaOpkb:
 
     def __post_init__(self) -> None:
         n = options.finite(self.name, self.model.space)
-        what = f"{NEWTON} steps on matrices of {n:,} × {n:,} candidates"
-        limits.check(self.name, NEWTON * n**2, what, "give fewer, or use master-gp-ucb")
+        what = f"{BLOCKS} matrices of {n:,} × {n:,} candidates"
+        limits.check(self.name, BLOCKS * n**2, what, "give fewer, or use master-gp-ucb")
         object.__setattr__(self, "horizon", checks.count("horizon", self.horizon, least=2))
         object.__setattr__(self, "reg", checks.positive("reg", self.reg))
         object.__setattr__(self, "delta", checks.probability("delta", self.delta))

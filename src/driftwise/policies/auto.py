@@ -113,7 +113,8 @@ class Auto:
         if self.max_step is not None:
             fix = "it is a distance in the unit cube, as 0.1"
             object.__setattr__(self, "max_step", checks.positive("max_step", self.max_step, fix=fix))
-        check_size(self.name, self.space, self.window, experts=self.bank.most)
+        # candidates are looked at in blocks, so that the time of a step is what limits them: a second at 45,000
+        check_size(self.name, self.space, self.window, experts=2)
 
     @classmethod
     def of(
