@@ -30,10 +30,10 @@ def test_real_refuses_all_else_and_names_it(value):
 @pytest.mark.parametrize(
     ("check", "good", "bad"),
     [
-        (checks.positive, [1e-300, 5], [0, -1]),
-        (checks.nonnegative, [0, 5], [-1e-300]),
+        (checks.positive, [1e-300, 5, 1e100], [0, -1, 1e-301, 1e101]),
+        (checks.nonnegative, [0, 5], [-1e-300, 1e101]),
         (checks.probability, [0.5], [0, 1, -1, 2]),
-        (checks.count, [1, np.int64(7)], [0, 1.0, True, "3", None]),
+        (checks.count, [1, np.int64(7), 2**53], [0, 1.0, True, "3", None, 2**53 + 1, 10**30]),
     ],
 )
 def test_ranges(check, good, bad):

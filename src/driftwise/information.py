@@ -3,27 +3,35 @@
 The gain is a sum of ½ ln(1 + σ²(x_i)/λ), each σ given the points before, and it is submodular: always to take the
 point of largest variance reaches at least 1 − 1/e of the maximum, so γ_n lies between this greedy value and e/(e − 1)
 times it.
+
+One pick at a time is too slow for a million: a search ends after `most_picks`, and beyond, its design A of m points is
+repeated s times, at the cost of a sum over eigenvalues. That is γ from below still: with e the eigenvalues of A's
+kernel matrix, s copies gain ½ Σ ln(1 + s e/λ), and of the next copy's m points some r gain r/m of its gain at least,
+by submodularity. From above γ_n is at most ½ Σ ln(1 + n e/λ) over the eigenvalues of all N points, each taken n times,
+and ½ N ln(1 + n k/Nλ), k the largest k(x, x), as no matrix of this trace and rank gains more.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel
+from driftwise.kernels import Kernel, as_kernel
 from driftwise.linalg import solve_lower
 from driftwise.records import Array, Point
 
 CERTIFICATE = math.e / (math.e - 1)  # γ_n is at most this times the greedy value
 EPOCH = 32  # picks after which every candidate is brought up to date, in one matrix product
 BATCH = 64  # stale candidates looked at together
+PICKS, WORK = 8192, 2_500_000  # a search ends after PICKS picks, or where picks times candidates are WORK
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +51,11 @@ def greedy_gain(kernel: Kernel, points: Sequence[Sequence[float]] | Array, noise
     >>> (curve.lower / math.log(2)).round(4).tolist()
     [0.5, 1.0, 1.2925, 1.585]
     """
-    search = _Greedy(kernel, _points(points), checks.positive("noise", noise, fix="it is a variance, as 0.01"))
-    search.extend(checks.count("n", n))
+    given = _points(points)
+    search = _Greedy(kernel, given, checks.positive("noise", noise, fix="it is a variance, as 0.01"))
+    search.extend(
+        checks.count("n", n, most=most_picks(len(given)), fix="MaximumGain(kernel, noise, points)(n) goes on")
+    )
     lower = np.array(search.curve[1:])
     return GainCurve(lower, CERTIFICATE * lower, np.array(search.picks))
 
@@ -65,21 +76,32 @@ class MaximumGain:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
-        object.__setattr__(self, "points", tuple(map(tuple, _points(self.points).tolist())))
+        points = _points(self.points)
+        as_kernel("kernel", self.kernel)(points[:1], points[:1])  # one for another number of dimensions is refused
+        object.__setattr__(self, "points", tuple(map(tuple, points.tolist())))
 
     def __call__(self, n: int) -> float:
-        search = self._search
-        if n >= len(search.curve):
-            search.extend(max(n, 2 * len(search.curve)))  # doubling: asked for 1, 2, 3, … it works in whole epochs
+        search, most = self._search, most_picks(len(self.points))
+        if checks.count("n", n, least=0) > most:
+            return search.repeated(n, most)
+        if n >= len(search.curve):  # doubling: asked for 1, 2, 3, … it works in whole epochs
+            search.extend(min(max(n, 2 * len(search.curve)), most))
         return search.curve[n]
 
     def upper(self, n: int) -> float:
         """At least γ_n of these points."""
-        return CERTIFICATE * self(n)
+        searched = min(checks.count("n", n, least=0), most_picks(len(self.points)))
+        certified = CERTIFICATE * self(searched)
+        return certified if n == searched else max(certified, self._search.ceiling(n))
 
     @property
     def _search(self) -> _Greedy:
         return _search(self.kernel, self.noise, self.points)  # type: ignore[arg-type]  # kernels are frozen
+
+
+def most_picks(candidates: int) -> int:
+    """How many points a search picks one by one."""
+    return min(PICKS, max(256, WORK // candidates))
 
 
 @lru_cache(maxsize=8)
@@ -98,7 +120,7 @@ class _Greedy:
     def __init__(self, kernel: Kernel, points: Array, noise: float) -> None:
         self.curve = [0.0]  # greedy γ_0, γ_1, …
         self.picks: list[int] = []
-        self._kernel, self._points, self._noise = kernel, points, noise
+        self._kernel, self._points, self._noise = as_kernel("kernel", kernel), points, noise
         self._matrix: Array | None = None  # the covariance V starts from, once it is no longer the kernel
         self._V = np.empty((len(points), 0))  # (N, m)
         self._var = kernel.diagonal(points).astype(float)  # (N,): given the closed epochs
@@ -107,6 +129,37 @@ class _Greedy:
         """On to n picks."""
         while len(self.picks) < n:
             self._epoch(min(EPOCH, n - len(self.picks)))
+
+    def repeated(self, n: int, m: int) -> float:
+        """γ_n from below for n ≥ m: the first m picks, over and over."""
+        self.extend(m)
+        copies, rest = divmod(n, m)
+        return (1 - rest / m) * self._copied(copies) + rest / m * self._copied(copies + 1)
+
+    def ceiling(self, n: int) -> float:
+        """γ_n from above."""
+        N, largest = len(self._points), float(self._kernel.diagonal(self._points).max())
+        by_trace = 0.5 * N * math.log1p(n * largest / (N * self._noise))
+        if N > WORK**0.5:
+            return by_trace
+        return min(by_trace, 0.5 * float(np.log1p(n / self._noise * self._spectrum).sum()))
+
+    def _copied(self, copies: int) -> float:
+        """½ Σ ln(1 + s e/λ)."""
+        return 0.5 * float(np.log1p(copies / self._noise * self._design).sum())
+
+    @cached_property
+    def _design(self) -> Array:
+        """The eigenvalues of the kernel matrix of all picks, of which equal ones are counted: (≤ N,)."""
+        where, counts = np.unique(self.picks, return_counts=True)
+        root = np.sqrt(counts)
+        X = self._points[where]
+        return np.maximum(np.linalg.eigvalsh(root[:, None] * self._kernel(X, X) * root), 0.0)
+
+    @cached_property
+    def _spectrum(self) -> Array:
+        """The eigenvalues of the kernel matrix of all points: (N,)."""
+        return np.maximum(np.linalg.eigvalsh(self._kernel(self._points, self._points)), 0.0)
 
     def _epoch(self, size: int) -> None:
         """`size` picks, then everything up to date."""
@@ -150,22 +203,34 @@ class _Greedy:
 
 def rbf_order(n: int, dim: int) -> float:
     """γ_n = O((ln n)^{d+1}) for the squared exponential (Srinivas et al. 2009)."""
-    return math.log(checks.count("n", n)) ** (dim + 1)
+    return math.log(_n(n)) ** (_dim(dim) + 1)
 
 
 def matern_order(n: int, dim: int, nu: float) -> float:
     """γ_n = O(n^{d/(2ν+d)} (ln n)^{2ν/(2ν+d)}) for Matérn (Vakili, Khezeli & Picheny 2021), the smallest known."""
-    return float(checks.count("n", n) ** (dim / (2 * nu + dim)) * math.log(n) ** (2 * nu / (2 * nu + dim)))
+    share = _dim(dim) / (2 * checks.positive("nu", nu) + dim)
+    return float(_n(n) ** share * math.log(n) ** (1 - share))
 
 
 def matern_order_2009(n: int, dim: int, nu: float) -> float:
     """γ_n = O(n^{d(d+1)/(2ν+d(d+1))} ln n) for Matérn, as the paper quotes it (Srinivas et al. 2009)."""
-    return float(checks.count("n", n) ** (dim * (dim + 1) / (2 * nu + dim * (dim + 1))) * math.log(n))
+    share = _dim(dim) * (dim + 1) / (2 * checks.positive("nu", nu) + dim * (dim + 1))
+    return float(_n(n) ** share * math.log(n))
 
 
 def linear_order(n: int, dim: int) -> float:
     """γ_n = O(d ln n) for the linear kernel (Srinivas et al. 2009)."""
-    return dim * math.log(checks.count("n", n))
+    return _dim(dim) * math.log(_n(n))
+
+
+def _n(n: int) -> int:
+    """Orders are for n of any size."""
+    return checks.count("n", n, most=10**300)
+
+
+def _dim(dim: int) -> int:
+    """Beyond a hundred dimensions (ln n)^{d+1} is soon no number."""
+    return checks.count("dim", dim, most=100)
 
 
 def _largest(values: Array, among: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -174,7 +239,20 @@ def _largest(values: Array, among: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _points(given: Sequence[Sequence[float]] | Array) -> Array:
-    points = np.array(given, dtype=float)
-    if points.ndim != 2 or not points.size or not np.isfinite(points).all():
+    points = checks.table("points", given)
+    if not len(points):
         raise InvalidInput(f"points must be a finite table of n ≥ 1 rows and d ≥ 1 columns, got shape {points.shape}")
     return points
+
+
+def as_gain(name: str, given: Any) -> Callable[[int], float]:
+    """n ↦ γ_n: a `MaximumGain`, or a function of your own."""
+    if isinstance(given, MaximumGain):
+        return given
+    example = "n ↦ γ_n, as MaximumGain(kernel, 0.01, points)"
+    gain: Callable[[int], float] = checks.like(name, given, ("__call__",), example)
+    try:
+        checks.nonnegative(name, gain(1))
+    except Exception as error:  # whatever a function does that is no gain
+        raise InvalidInput(f"{name} must give γ_n ≥ 0 of a number n; {checks.shown(given)}: {error}") from None
+    return gain

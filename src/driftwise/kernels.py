@@ -7,6 +7,7 @@ same bits in whatever matrix it is computed, which is what makes a replay exact.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,6 +55,7 @@ class RBF:
         return np.exp(-0.5 * _squared_distance(X, Y, self.lengthscale))
 
     def diagonal(self, X: Array) -> Array:
+        _check_points(X)
         return np.ones(len(X))
 
     def gradient(self, X: Array, Y: Array) -> Array:
@@ -71,9 +73,9 @@ class Matern:
     lengthscale: Lengthscale = 0.2
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "nu", checks.real("nu", self.nu))
         if self.nu not in (0.5, 1.5, 2.5):
-            raise InvalidInput(f"nu must be 0.5, 1.5 or 2.5, got {self.nu!r}; for a smoother kernel use RBF")
-        object.__setattr__(self, "nu", float(self.nu))
+            raise InvalidInput(f"nu must be 0.5, 1.5 or 2.5, got {self.nu:g}; for a smoother kernel use RBF")
         object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
 
     def __call__(self, X: Array, Y: Array) -> Array:
@@ -85,6 +87,7 @@ class Matern:
         return (1 + a + a * a / 3) * np.exp(-a)
 
     def diagonal(self, X: Array) -> Array:
+        _check_points(X)
         return np.ones(len(X))
 
     def gradient(self, X: Array, Y: Array) -> Array:
@@ -110,19 +113,21 @@ class Linear:
 
     def __call__(self, X: Array, Y: Array) -> Array:
         # coordinate by coordinate: BLAS and einsum sum in an order that depends on the shapes, and so do the bits
-        _check_same_dimension(X, Y)
+        _check_points(X, Y)
         k = np.zeros((len(X), len(Y)))
         for j in range(X.shape[1]):
             k += X[:, j : j + 1] * Y[:, j]
         return k
 
     def diagonal(self, X: Array) -> Array:
+        _check_points(X)
         k = np.zeros(len(X))
         for j in range(X.shape[1]):
             k += X[:, j] * X[:, j]
         return k
 
     def gradient(self, X: Array, Y: Array) -> Array:
+        _check_points(X, Y)
         return np.broadcast_to(Y, (len(X), *Y.shape)).copy()
 
 
@@ -136,13 +141,15 @@ class Level:
         object.__setattr__(self, "variance", checks.positive("variance", self.variance))
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        _check_same_dimension(X, Y)
+        _check_points(X, Y)
         return np.full((len(X), len(Y)), self.variance)
 
     def diagonal(self, X: Array) -> Array:
+        _check_points(X)
         return np.full(len(X), self.variance)
 
     def gradient(self, X: Array, Y: Array) -> Array:
+        _check_points(X, Y)
         return np.zeros((len(X), *Y.shape))
 
 
@@ -154,6 +161,7 @@ class Scaled:
     variance: float
 
     def __post_init__(self) -> None:
+        as_kernel("kernel", self.kernel)
         object.__setattr__(self, "variance", checks.positive("variance", self.variance))
 
     def __call__(self, X: Array, Y: Array) -> Array:
@@ -177,14 +185,25 @@ class Stretched:
     kernel: Kernel
     stretch: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        as_kernel("kernel", self.kernel)
+        object.__setattr__(self, "stretch", checks.each("stretch", self.stretch, checks.positive, "(1.0, 2.0)"))
+
     def __call__(self, X: Array, Y: Array) -> Array:
+        self._check(X, Y)
         return self.kernel(X / self.stretch, Y / self.stretch)
 
     def diagonal(self, X: Array) -> Array:
+        self._check(X)
         return self.kernel.diagonal(X / self.stretch)
 
     def gradient(self, X: Array, Y: Array) -> Array:
+        self._check(X, Y)
         return self.kernel.gradient(X / self.stretch, Y / self.stretch) / self.stretch
+
+    def _check(self, *tables: Array) -> None:
+        _check_points(*tables)
+        _check_one_each("stretches", len(self.stretch), tables[0])
 
 
 @dataclass(frozen=True)
@@ -193,6 +212,10 @@ class Sum:
 
     first: Kernel
     second: Kernel
+
+    def __post_init__(self) -> None:
+        as_kernel("first", self.first)
+        as_kernel("second", self.second)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.first(X, Y) + self.second(X, Y)
@@ -210,6 +233,10 @@ class Product:
 
     first: Kernel
     second: Kernel
+
+    def __post_init__(self) -> None:
+        as_kernel("first", self.first)
+        as_kernel("second", self.second)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.first(X, Y) * self.second(X, Y)
@@ -232,28 +259,38 @@ class Empirical:
     covariance: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        C = np.asarray(self.covariance, dtype=float)
-        if C.ndim != 2 or C.shape[0] != C.shape[1] or not np.isfinite(C).all() or not np.allclose(C, C.T):
-            raise InvalidInput(f"covariance must be a finite symmetric matrix, got one of shape {C.shape}")
+        C = checks.table("covariance", self.covariance)
+        if C.shape[0] != C.shape[1] or not np.abs(C).max() <= checks.LARGEST or not np.allclose(C, C.T):
+            raise InvalidInput(f"covariance must be a symmetric matrix, up to 1e100, got one of shape {C.shape}")
         _check_positive_semidefinite(C)
         object.__setattr__(self, "covariance", tuple(map(tuple, C.tolist())))
         object.__setattr__(self, "_matrix", C)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         matrix: Array = self._matrix  # type: ignore[attr-defined]
-        return matrix[np.ix_(_index(X), _index(Y))]
+        return matrix[np.ix_(_index(X, len(matrix)), _index(Y, len(matrix)))]
 
     def diagonal(self, X: Array) -> Array:
-        index = _index(X)
         matrix: Array = self._matrix  # type: ignore[attr-defined]
+        index = _index(X, len(matrix))
         return matrix[index, index]
 
     def gradient(self, X: Array, Y: Array) -> Array:
         raise InvalidInput("an empirical kernel has no gradient; use it on Candidates")
 
 
-def _index(X: Array) -> NDArray[np.intp]:
+def _index(X: Array, size: int) -> NDArray[np.intp]:
+    _check_points(X)
+    known = X.shape[1] == size if X.shape[1] != 1 else ((X >= 0) & (size > X)).all()
+    if not known:
+        raise InvalidInput(f"the covariance is of {size} candidates, got {checks.shown(X.tolist())}; give their index")
     return X[:, 0].astype(np.intp) if X.shape[1] == 1 else X.argmax(axis=1)
+
+
+def as_kernel(name: str, given: Any) -> Kernel:
+    """A kernel, and not the class of one."""
+    kernel: Kernel = checks.like(name, given, ("__call__", "diagonal", "gradient"), "a kernel, as RBF(0.2)")
+    return kernel
 
 
 def check_bounded(kernel: Kernel, X: Array) -> None:
@@ -267,22 +304,33 @@ def check_bounded(kernel: Kernel, X: Array) -> None:
 
 
 def _lengthscale(value: Any) -> Lengthscale:
-    if np.ndim(value) > 1 or np.size(value) == 0:
-        raise InvalidInput(f"lengthscale must be a number, or one for each dimension, got {value!r}")
-    scales = tuple(_one_lengthscale(v) for v in (value if np.ndim(value) else [value]))
-    return scales if np.ndim(value) else scales[0]
+    if isinstance(value, Real):
+        return _one_lengthscale("lengthscale", value)
+    scales = checks.each("lengthscale", value, _one_lengthscale, "0.2, or (0.1, 0.4), one for each dimension")
+    if not scales:
+        raise InvalidInput("lengthscale must be a number, or one for each dimension, got none")
+    return scales
 
 
-def _one_lengthscale(value: Any) -> float:
-    scale = checks.positive("lengthscale", value)
-    if not 1e-100 <= scale <= 1e100:  # its square must be a number too
-        raise InvalidInput(f"lengthscale must be from 1e-100 to 1e100, got {value!r}")
+def _one_lengthscale(name: str, value: Any) -> float:
+    scale = checks.positive(name, value)
+    if scale < 1e-100:  # the square of its reciprocal must be a number too
+        raise InvalidInput(f"{name} must be from 1e-100 to 1e100, got {checks.shown(value)}")
     return scale
 
 
-def _check_same_dimension(X: Array, Y: Array) -> None:
-    if X.shape[1] != Y.shape[1]:
-        raise InvalidInput(f"points must have the same number of coordinates, got {X.shape[1]} and {Y.shape[1]}")
+def _check_points(X: Array, *others: Array) -> None:
+    """Rows of points, all of as many coordinates as X."""
+    for Y in (X, *others):
+        if not isinstance(Y, np.ndarray) or Y.ndim != 2 or Y.dtype.kind not in "iuf":
+            raise InvalidInput(f"points must be an array of rows, (n, d), as np.array([[0.5]]), got {checks.shown(Y)}")
+        if Y.shape[1] != X.shape[1]:
+            raise InvalidInput(f"points must have the same number of coordinates, got {X.shape[1]} and {Y.shape[1]}")
+
+
+def _check_one_each(what: str, given: int, X: Array) -> None:
+    if given != X.shape[1]:
+        raise InvalidInput(f"{given} {what} given for {X.shape[1]} dimensions; give one for each")
 
 
 def _check_positive_semidefinite(C: Array) -> None:
@@ -295,7 +343,7 @@ def _check_positive_semidefinite(C: Array) -> None:
 
 
 def _squared_distance(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
-    _check_same_dimension(X, Y)
+    _check_points(X, Y)
     scale = np.asarray(lengthscale)
     if scale.ndim and len(scale) != X.shape[1]:
         raise InvalidInput(f"{len(scale)} lengthscales given for {X.shape[1]} dimensions; give one, or one for each")

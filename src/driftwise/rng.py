@@ -7,7 +7,6 @@ from enum import IntEnum
 import numpy as np
 
 from driftwise import checks
-from driftwise.errors import InvalidInput
 
 
 class Stream(IntEnum):
@@ -28,7 +27,5 @@ def generator(seed: int, number: int = 0, stream: Stream = Stream.POLICY) -> np.
     >>> generator(1, 2).random() == generator(1, 2, Stream.NOISE).random()
     False
     """
-    if checks.count("seed", seed, least=0) >= 2**64:
-        raise InvalidInput(f"seed must be below 2⁶⁴, got {seed!r}")
-    key = np.array([seed, number], dtype=np.uint64)
+    key = np.array([checks.seed("seed", seed), number], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, int(stream)]))

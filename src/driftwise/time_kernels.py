@@ -17,7 +17,7 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel
+from driftwise.kernels import Kernel, as_kernel
 from driftwise.records import Array
 
 UNDERFLOW = 800.0  # e^−800 is 0 in float64, and no power of 800 overflows
@@ -80,7 +80,7 @@ class Forgetting:
     def __post_init__(self) -> None:
         epsilon = checks.nonnegative("epsilon", self.epsilon, fix="0 is a world that stands still")
         if epsilon >= 1:
-            raise InvalidInput(f"epsilon must be < 1, got {self.epsilon!r}; at 1 nothing could be learned")
+            raise InvalidInput(f"epsilon must be < 1, got {checks.shown(self.epsilon)}; at 1 nothing could be learned")
         object.__setattr__(self, "epsilon", epsilon)
 
     def __call__(self, s: Array, t: Array) -> Array:
@@ -150,11 +150,9 @@ class MaternInTime:
     stationary: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "nu", checks.real("nu", self.nu))
         if self.nu not in (1.5, 2.5):
-            raise InvalidInput(
-                f"nu in time must be 1.5 or 2.5, got {self.nu!r}; for 0.5 use epsilon = 1 − exp(−2/scale)"
-            )
-        object.__setattr__(self, "nu", float(self.nu))
+            raise InvalidInput(f"nu in time must be 1.5 or 2.5, got {self.nu:g}; for 0.5 use epsilon")
         object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, as 60 steps"))
 
     @property
@@ -235,6 +233,10 @@ class SpaceTime:
 
     space: Kernel
     time: TimeKernel
+
+    def __post_init__(self) -> None:
+        as_kernel("space", self.space)
+        checks.like("time", self.time, ("__call__", "diagonal", "stationary"), "a kernel of time, as Forgetting(0.1)")
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.space(X[:, :-1], Y[:, :-1]) * self.time(X[:, -1], Y[:, -1])

@@ -17,6 +17,7 @@ import math
 import numpy as np
 from scipy import special
 
+from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.kernels import RBF, Kernel, Matern
 from driftwise.linalg import cholesky, invert_lower
@@ -49,7 +50,8 @@ def over_space(kernel: Kernel, X: Array) -> Array:
     2^{d+1−q} π^{d/2} Γ(ν + d/2)² (ar)^q K_q(ar) ∏ℓ / [Γ(ν)² Γ(2ν + d) a^d];  r = ‖(x_i − x_j)/ℓ‖.
     """
     if not isinstance(kernel, RBF | Matern):
-        raise InvalidInput(f"w-dbo needs a kernel it can integrate over space, RBF or Matern; got {kernel!r:.80}")
+        got = checks.shown(kernel)
+        raise InvalidInput(f"w-dbo needs a kernel it can integrate over space, RBF or Matern; got {got}")
     d = X.shape[1]
     scale = np.broadcast_to(np.asarray(kernel.lengthscale, dtype=float), (d,))
     S = X / scale
@@ -80,7 +82,7 @@ def over_time(kernel: TimeKernel, ages: Array) -> Array:
     elif isinstance(kernel, MaternInTime):
         nu, a = kernel.nu, math.sqrt(2 * kernel.nu) / kernel.scale
     else:
-        raise InvalidInput(f"w-dbo needs a kernel it can integrate over time, MaternInTime; got {kernel!r:.80}")
+        raise InvalidInput(f"w-dbo needs a kernel it can integrate over time, MaternInTime; got {checks.shown(kernel)}")
     nodes, weights = special.roots_laguerre(round(nu + 0.5))
     u = np.minimum(a * ages, UNDERFLOW)
     b = u[:, None] + nodes[None, :] / 2  # (n, g)

@@ -8,12 +8,17 @@ The forms of the paper (`Lemma`, `Realised`, `Algorithm`) and `SrinivasRkhs` ass
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 from driftwise import checks
 from driftwise.acquisition import Belief, Width
-from driftwise.information import MaximumGain
+from driftwise.errors import InvalidInput
+from driftwise.information import MaximumGain, as_gain
+from driftwise.kernels import Matern
+from driftwise.posterior import Posterior
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,7 @@ class DriftAware:
     drift: float
 
     def __post_init__(self) -> None:
+        as_width(self.width)
         object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
 
     @property
@@ -219,6 +225,19 @@ def confidence(gain: float, noise: float, *, B: float, R: float, delta: float) -
     return B + R / math.sqrt(noise) * math.sqrt(2 * gain + 2 * math.log(1 / delta))
 
 
+def as_width(given: Any) -> Width:
+    """A number, which means a constant width, or a width: one that gives a finite β of an empty belief."""
+    if isinstance(given, Real) or given is None or isinstance(given, str):
+        return Constant(given)  # type: ignore[arg-type]  # which refuses what is no number
+    width: Width = checks.like("width", given, ("__call__",), "a number or a width, as 2.0")
+    try:
+        checks.nonnegative("β", width(Posterior(Matern(), 0.01), 1))
+    except Exception as error:  # whatever a function does that is no width
+        got = checks.shown(given)
+        raise InvalidInput(f"width must give a number ≥ 0 of a belief and a step; {got}: {error}") from None
+    return width
+
+
 def _gain(gain: MaximumGain, belief: Belief) -> float:
     """γ_n, which the greedy search finds from below; never less than what the window has gained, so that β holds."""
     return max(gain(len(belief)), belief.information_gain)
@@ -226,13 +245,17 @@ def _gain(gain: MaximumGain, belief: Belief) -> float:
 
 def _check(width: Any) -> None:
     """The fields that several widths share."""
-    rules = {
+    rules: dict[str, Callable[[str, Any], Any]] = {
+        "gain": as_gain,
         "B": checks.nonnegative,
         "R": checks.nonnegative,
         "S": checks.nonnegative,
         "L": checks.positive,
         "delta": checks.probability,
         "unions": checks.count,
+        "dim": checks.count,
+        "window": checks.count,
+        "discount": checks.share,
     }
     for name, rule in rules.items():
         if hasattr(width, name):

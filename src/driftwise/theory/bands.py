@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 
+from driftwise import checks
 from driftwise.acquisition import Belief
 from driftwise.records import Array
 
 
 def paper_band(belief: Belief, X: Array, *, beta: float, drift: float, xi: float) -> Array:
     """Lemmas 1 and 2:  β σ(x) + ξ Σ_s ‖f_{s+1} − f_s‖_H, `drift` being that sum over the window: (m,)."""
-    _, std = belief.predict(X)
-    return beta * std + xi * drift
+    _, std = _asked(belief, X)
+    return _size("beta", beta) * std + _size("xi", xi) * _size("drift", drift)
 
 
 def drift_bias(belief: Belief, X: Array, *, drift: float) -> Array:
@@ -24,16 +25,27 @@ def drift_bias(belief: Belief, X: Array, *, drift: float) -> Array:
     >>> drift_bias(belief, np.array([[0.5]]), drift=0.2).round(9).tolist()
     [0.1]
     """
-    return drift * np.abs(belief.weights(X)).sum(axis=1)
+    _asked(belief, X)
+    return _size("drift", drift) * np.abs(belief.weights(X)).sum(axis=1)
 
 
 def drift_aware_band(belief: Belief, X: Array, *, beta: float, drift: float) -> Array:
     """β σ(x) + V ‖α(x)‖₁: (m,). The proof is in docs/theory.md."""
-    _, std = belief.predict(X)
-    return beta * std + drift_bias(belief, X, drift=drift)
+    _, std = _asked(belief, X)
+    return _size("beta", beta) * std + drift_bias(belief, X, drift=drift)
 
 
 def relaxed_drift_aware_band(belief: Belief, X: Array, *, beta: float, drift: float) -> Array:
     """(β + V √(n/λ)) σ(x), from ‖α‖₁ ≤ √n ‖α‖₂ ≤ √(n/λ) σ: wider, but a multiple of σ (`widths.DriftAware`): (m,)."""
-    _, std = belief.predict(X)
-    return (beta + drift * math.sqrt(len(belief) / belief.noise)) * std
+    _, std = _asked(belief, X)
+    return (_size("beta", beta) + _size("drift", drift) * math.sqrt(len(belief) / belief.noise)) * std
+
+
+def _asked(belief: Belief, X: Array) -> tuple[Array, Array]:
+    """μ and σ of what is a belief, at what are points."""
+    parts, example = ("predict", "weights", "noise"), "a belief, as Posterior(RBF(0.2), 0.01)"
+    asked: Belief = checks.like("belief", belief, parts, example)
+    return asked.predict(checks.table("X", X))
+
+
+_size = checks.nonnegative

@@ -11,6 +11,8 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.acquisition import Belief, Width
+from driftwise.errors import InvalidInput
+from driftwise.information import as_gain
 from driftwise.records import Ask, Observation
 from driftwise.widths import confidence
 
@@ -32,11 +34,17 @@ class Problem:
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        checks.count("horizon", self.horizon)
-        checks.positive("noise", self.noise)
-        checks.probability("delta", self.delta)
-        for name in ("budget", "B", "R"):
-            checks.nonnegative(name, getattr(self, name))
+        as_gain("gain", self.gain)
+        rules: dict[str, Callable[[str, Any], float]] = {
+            "horizon": checks.count,
+            "budget": checks.nonnegative,
+            "B": checks.positive,  # where f = 0 nothing can be lost, and 2BT says it
+            "R": checks.nonnegative,
+            "noise": checks.positive,
+            "delta": checks.probability,
+        }
+        for name, rule in rules.items():
+            object.__setattr__(self, name, rule(name, getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,10 @@ class Bound:
     drift: float
     estimation: float
     trivial: float
+
+    def __post_init__(self) -> None:
+        for name in ("drift", "estimation", "trivial"):
+            object.__setattr__(self, name, checks.real(name, getattr(self, name)))
 
     @property
     def total(self) -> float:
@@ -63,7 +75,7 @@ def xi(n: int, noise: float, gain: float) -> float:
     >>> xi(2, noise=1.0, gain=2.0)
     4.0
     """
-    return math.sqrt(2 * n * (1 + noise) * gain) / noise
+    return spread(n, noise, gain) / noise
 
 
 def sharp_xi(n: int, noise: float) -> float:
@@ -72,7 +84,7 @@ def sharp_xi(n: int, noise: float) -> float:
     >>> sharp_xi(4, noise=0.25)
     2.0
     """
-    return 0.5 * math.sqrt(n / noise)
+    return 0.5 * math.sqrt(checks.count("n", n) / checks.positive("noise", noise))
 
 
 def spread(n: int, noise: float, gain: float) -> float:
@@ -81,7 +93,8 @@ def spread(n: int, noise: float, gain: float) -> float:
     >>> spread(2, noise=1.0, gain=2.0)
     4.0
     """
-    return math.sqrt(2 * (1 + noise) * n * gain)
+    n, gain = checks.count("n", n), checks.nonnegative("gain", gain)
+    return math.sqrt(2 * (1 + checks.positive("noise", noise)) * n * gain)
 
 
 def restart_bound(problem: Problem, interval: int) -> Bound:
@@ -124,8 +137,8 @@ def realised_bound(policy: Optimist, log: Iterable[Observation], *, drift: float
     `drift` is 2 Σ_t ξ Σ_s ‖f_{s+1} − f_s‖ over the window of step t, at most `Bound.drift`. It holds with the policy's
     own width, so with probability 1 − δ if that is `Lemma` or `Realised`.
     """
-    total, state = drift, policy.start()
-    for seen in log:
+    total, state = checks.nonnegative("drift", drift), _optimist(policy).start()
+    for seen in checks.each("log", log, _observation, "a list of observations"):
         belief = policy.belief(state, Ask(number=seen.number, at=seen.at))
         _, std = belief.predict(np.array([seen.x]))
         total += 2 * policy.width(belief, seen.number) * float(std[0])
@@ -145,6 +158,18 @@ def _bound(problem: Problem, n: int, cost: float, *, unions: int) -> Bound:
     )
 
 
+def _optimist(given: Any) -> Optimist:
+    policy: Optimist = checks.like("policy", given, ("width", "start", "update", "belief"), "a policy with a width")
+    return policy
+
+
+def _observation(name: str, given: Any) -> Observation:
+    seen: Observation = checks.like(name, given, ("number", "at", "x", "y"), "an Observation")
+    return seen
+
+
 def _within(problem: Problem, name: str, n: int) -> int:
     """More than the horizon is the whole of it."""
+    if not isinstance(problem, Problem):
+        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(problem)}")
     return min(checks.count(name, n), problem.horizon)

@@ -10,6 +10,8 @@ import numpy as np
 from scipy.stats import qmc
 
 from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.information import as_gain
 from driftwise.records import Array
 from driftwise.theory.bounds import (
     Bound,
@@ -21,6 +23,8 @@ from driftwise.theory.bounds import (
 )
 from driftwise.theory.schedules import known_budget, unknown_budget
 from driftwise.widths import confidence
+
+DIMENSIONS, POINTS = 1000, 10_000  # of which γ is computed: a table of 80 MB at most
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,10 @@ def promises(problem: Problem, *, estimate: Callable[[int], float] | None = None
     sw-gp-ucb True 15 True
     sw-gp-ucb False 15 True
     """
+    if not isinstance(problem, Problem):
+        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(problem)}")
     T = problem.horizon
-    gamma = (estimate or problem.gain)(T)
+    gamma = (problem.gain if estimate is None else as_gain("estimate", estimate))(T)
     memories = {True: known_budget(gamma, T, problem.budget), False: unknown_budget(gamma, T)}
     return [
         _promise(problem, policy, known, n) for policy in ("r-gp-ucb", "sw-gp-ucb") for known, n in memories.items()
@@ -78,7 +84,8 @@ def cube(dim: int, n: int) -> Array:
     >>> cube(1, 3).ravel().tolist()
     [0.0, 0.5, 1.0]
     """
-    if checks.count("dim", dim) == 1:
-        return np.linspace(0.0, 1.0, checks.count("points", n, least=2))[:, None]
+    n = checks.count("points", n, least=2, most=POINTS)
+    if checks.count("dim", dim, most=DIMENSIONS) == 1:
+        return np.linspace(0.0, 1.0, n)[:, None]
     spread: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
     return spread[:n]

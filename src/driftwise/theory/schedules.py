@@ -39,6 +39,8 @@ def _length(gain: float, horizon: int, budget: float, *, gain_power: float, powe
     T = checks.count("horizon", horizon)
     P = checks.nonnegative("budget", budget, fix="it is P_T, the variation of the world over the horizon")
     gamma = checks.nonnegative("gain", gain)
+    if P == 0:
+        return T  # the world stands still, and all is worth remembering
     # in logarithms, as T/P overflows for tiny P
     exponent = gain_power * _log(gamma) + power * (math.log(T) - _log(P))
     return T if exponent >= math.log(T) else max(1, round(math.exp(exponent)))
