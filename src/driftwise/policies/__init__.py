@@ -55,12 +55,12 @@ def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     >>> policy("sw-gp-ucb", {"price": Float(5, 20)}, window=50).window
     50
     """
-    if name not in REGISTRY:
-        raise NotFoundError(f"no policy is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
+    if not isinstance(name, str) or name not in REGISTRY:
+        raise NotFoundError(f"no policy is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
     known = options_of(name, inner=options.get("inner"))
     for option in options:
         if option not in known:
-            raise InvalidInput(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")
+            raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known) or 'none'}")
         if isinstance(known[option].default, bool):
             options[option] = checks.flag(option, options[option])
     made: AnyPolicy = REGISTRY[name].of(space, **options)

@@ -112,7 +112,7 @@ class AdaOpkb:
         object.__setattr__(self, "horizon", checks.count("horizon", self.horizon, least=2))
         object.__setattr__(self, "reg", checks.positive("reg", self.reg))
         object.__setattr__(self, "delta", checks.probability("delta", self.delta))
-        object.__setattr__(self, "seed", checks.count("seed", self.seed, least=0))
+        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
 
     @classmethod
     def of(

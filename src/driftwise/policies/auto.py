@@ -13,10 +13,10 @@ from driftwise import checks, limits
 from driftwise.acquisition import check_size
 from driftwise.bank import SURE, Bank, Expert, Fit
 from driftwise.diagnosis import Diagnosis, diagnose
-from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Level, Matern, Sum
+from driftwise.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
 from driftwise.mixture import Mixture, Optimism
 from driftwise.near import nearby
+from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
 from driftwise.seen import SPAN, Frame, Memory, Seen
 from driftwise.spaces import Box, Choice, Space, as_space
@@ -132,8 +132,8 @@ class Auto:
         ard: bool = True,
     ) -> Auto:
         made = as_space(space)
-        if known_kernel is not None and not callable(known_kernel):
-            raise InvalidInput(f"known_kernel must be a kernel, as RBF(0.2), got {known_kernel!r:.80}")
+        if known_kernel is not None:
+            options.check_kernel(as_kernel("known_kernel", known_kernel), made)
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
         kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
         told = known_kernel is not None

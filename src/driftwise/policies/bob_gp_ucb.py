@@ -91,12 +91,13 @@ class BobGpUcb:
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", checks.count("horizon", self.horizon))
         object.__setattr__(self, "block", checks.count("block", self.block))
-        object.__setattr__(self, "lengths", tuple(checks.count("a length", length) for length in self.lengths))
+        lengths = checks.each("lengths", self.lengths, lambda _, n: checks.count("a length", n), "(5, 20, 80)")
+        object.__setattr__(self, "lengths", lengths)
         if not self.lengths:
             raise InvalidInput("lengths must be one or more, as (5, 20, 80), got none")
         object.__setattr__(self, "R", checks.nonnegative("R", self.R))
-        object.__setattr__(self, "seed", checks.count("seed", self.seed, least=0))
-        options.one_of("over", self.over, OVER)
+        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
+        checks.one_of("over", self.over, OVER)
 
     @classmethod
     def of(
@@ -120,9 +121,9 @@ class BobGpUcb:
         model = options.model(space, kernel, noise, False)
         T = checks.count("horizon", horizon)
         theory = options.Theory(model, B=B, R=R, delta=1 / (T + 1) if delta is None else delta, horizon=T)
+        rewards, beta = Range(low, high), theory.width(width)
         H = unknown_budget(theory.gain(T), T) if block is None else checks.count("block", block)
-        given = geometric(H) if lengths is None else tuple(lengths)
-        return cls(model, theory.width(width), T, H, given, theory.R, over, Range(low, high), seed)
+        return cls(model, beta, T, H, geometric(H) if lengths is None else lengths, theory.R, over, rewards, seed)
 
     @cached_property
     def arms(self) -> tuple[AnyPolicy, ...]:

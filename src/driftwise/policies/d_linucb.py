@@ -61,7 +61,7 @@ class DLinUcb:
         options.linear_size(self.name, self.space.dim)
         object.__setattr__(self, "noise", checks.positive("noise", self.noise))
         object.__setattr__(self, "discount", options.discount("discount", self.discount))
-        options.one_of("norm", self.norm, ("double", "single"))
+        checks.one_of("norm", self.norm, ("double", "single"))
 
     @classmethod
     def of(

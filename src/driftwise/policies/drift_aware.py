@@ -87,7 +87,7 @@ class DriftAwareUcb:
         object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
         if self.total is not None:
             object.__setattr__(self, "total", checks.nonnegative("total", self.total))
-        options.one_of("forget", self.forget, FORGETS)
+        checks.one_of("forget", self.forget, FORGETS)
 
     @classmethod
     def of(
@@ -111,7 +111,7 @@ class DriftAwareUcb:
         model = options.model(space, kernel, noise, standardise)
         theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
         kept = _length(theory, length)
-        restarts = options.one_of("forget", forget, FORGETS) == "restart"
+        restarts = checks.one_of("forget", forget, FORGETS) == "restart"
         beta = theory.width(width, events=lambda T: -(-T // kept) if restarts else T)
         return cls(model, beta, kept, _rate(theory) if drift is None else drift, total, forget)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.policies.base import AnyPolicy
 from driftwise.spaces import as_space
@@ -15,10 +16,10 @@ def inner_policy(outer: str, given: str | AnyPolicy, space: Any, options: dict[s
 
     if isinstance(given, str):
         return policy(given, space, **options)
-    if not all(hasattr(given, name) for name in ("space", "memory", "start", "choose", "update")):
-        raise InvalidInput(f"inner must be a policy's name or a policy, got {given!r:.80}")
+    checks.like("inner", given, ("space", "memory", "start", "choose", "update"), "a policy's name or a policy")
     if options:
-        raise InvalidInput(f"{outer} has no option {next(iter(options))!r}; the inner policy was made already")
+        got = checks.shown(next(iter(options)))
+        raise InvalidInput(f"{outer} has no option {got}; the inner policy was made already")
     if as_space(space) != given.space:
         raise InvalidInput(f"{outer}'s space and the inner policy's differ; give the same to both")
     return given

@@ -37,7 +37,8 @@ class Mechanism:
         fix = "the smaller, the more private; 1.0 is usual"
         object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon, fix=fix))
         object.__setattr__(self, "bound", checks.positive("bound", self.bound, fix="rewards are within it of centre"))
-        object.__setattr__(self, "centre", checks.real("centre", self.centre))
+        object.__setattr__(self, "centre", checks.size("centre", self.centre))
+        checks.positive("(bound/epsilon)²", self.moment, fix="scale the rewards, or take a larger epsilon")
 
     @property
     def scale(self) -> float:
@@ -96,7 +97,8 @@ class Ldp:
     reported: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seed", checks.count("seed", self.seed, least=0))
+        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
+        object.__setattr__(self, "reported", checks.flag("reported", self.reported))
 
     @classmethod
     def of(
@@ -153,12 +155,11 @@ class Ldp:
 
 def _told(mechanism: Mechanism, inner: str, given: dict[str, Any]) -> dict[str, Any]:
     """The inner policy's options, with the mechanism's noise in its noise variance."""
-    from driftwise.policies import options_of
+    from driftwise.policies import REGISTRY, options_of
 
-    known = options_of(inner)
-    if "noise" not in known:
+    if inner not in REGISTRY or "noise" not in (known := options_of(inner)):
         return given
     added = 2 * mechanism.scale**2
     if given.get("standardise"):
         added /= mechanism.moment  # rewards are divided by their own deviation, which is √v at most
-    return given | {"noise": given.get("noise", known["noise"].default) + added}
+    return given | {"noise": checks.positive("noise", given.get("noise", known["noise"].default)) + added}

@@ -92,7 +92,7 @@ class Master:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kappa", checks.positive("kappa", self.kappa))
-        object.__setattr__(self, "seed", checks.count("seed", self.seed, least=0))
+        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
 
     @classmethod
     def of(

@@ -14,12 +14,13 @@ from driftwise import checks, limits, widths
 from driftwise.acquisition import Model, Width
 from driftwise.errors import InvalidInput
 from driftwise.information import MaximumGain
-from driftwise.kernels import Kernel, Matern, check_bounded
+from driftwise.kernels import Kernel, Matern, as_kernel, check_bounded
 from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
 from driftwise.theory.schedules import known_budget, unknown_budget
 
+BUDGET = "it is P_T, the variation of the world over the horizon"
 LENGTH = 60  # of a window or an interval, where nothing is said of the horizon
 REPRESENTATIVES = 512  # points that stand for a box where γ is computed
 PICKS = 1024  # of the search for γ that are counted
@@ -27,21 +28,24 @@ PICKS = 1024  # of the search for γ that are counted
 
 def model(space: Any, kernel: Kernel | None, noise: float, standardise: bool) -> Model:
     """The model of the world."""
-    if kernel is not None and not callable(kernel):
-        raise InvalidInput(f"kernel must be a kernel, as RBF(0.2), got {kernel!r}")
-    made = Model(as_space(space), kernel or Matern(2.5, 0.2), noise, standardise)
-    x = made.space.sample(generator(seed=0), 1)
-    made.kernel(x, x)  # lengthscales for another number of dimensions are refused now, and not at the first ask
+    given = Matern(2.5, 0.2) if kernel is None else as_kernel("kernel", kernel)
+    made = Model(as_space(space), given, noise, checks.flag("standardise", standardise))
+    check_kernel(made.kernel, made.space)
     return made
+
+
+def check_kernel(kernel: Kernel, space: Space) -> None:
+    """What a kernel cannot do on this space is refused now, and not at the first ask."""
+    X = space.points if space.points is not None else space.sample(generator(seed=0), 8)
+    with np.errstate(all="ignore"):
+        largest = float(np.max(np.append(kernel.diagonal(X), np.abs(kernel(X[:1], X)))))
+    if not largest <= checks.LARGEST:  # nor is nan
+        raise InvalidInput(f"the kernel must be at most 1e100 on the space, got {largest:g}; use Scaled(kernel, v)")
 
 
 def width(given: float | Width) -> Width:
     """A number means a constant width."""
-    if isinstance(given, int | float):
-        return widths.Constant(given)
-    if not callable(given):
-        raise InvalidInput(f"width must be a number or a width, as 2.0, got {given!r}")
-    return given
+    return widths.as_width(given)
 
 
 def finite(name: str, space: Space) -> int:
@@ -65,7 +69,8 @@ class Theory:
     def __init__(
         self, model: Model, *, B: float, R: float | None, delta: float, horizon: int | None, budget: float | None = None
     ) -> None:
-        self.model, self.budget = model, budget
+        self.model = model
+        self.budget = None if budget is None else checks.nonnegative("budget", budget, fix=BUDGET)
         self.B = checks.nonnegative("B", B)
         self.R = math.sqrt(model.noise) if R is None else checks.nonnegative("R", R)
         self.delta = checks.probability("delta", delta)
@@ -115,14 +120,17 @@ class Theory:
             "bogunovic": widths.Bogunovic,
         }
         if name not in makers:
-            raise InvalidInput(f"width must be a number, a width, or one of {', '.join(makers)}; got {name!r:.80}")
+            raise InvalidInput(
+                f"width must be a number, a width, or one of {', '.join(makers)}; got {checks.shown(name)}"
+            )
         return makers[name]()
 
     def _unions(self, name: str, events: Callable[[int], int] | None) -> int:
         if events is None:
             return 1
         if self.horizon is None:
-            raise InvalidInput(f"width={name!r} holds over a horizon, and none is given; give horizon=…, or width=2.0")
+            got = checks.shown(name)
+            raise InvalidInput(f"width={got} holds over a horizon, and none is given; give horizon=…, or width=2.0")
         return events(self.horizon)
 
 
@@ -137,10 +145,10 @@ def representatives(space: Space) -> Array:
 
 def linear(given: float | str | Width, ellipsoid: Callable[[], Width]) -> Width:
     """The width of a linear bandit: a number, a width, or "ellipsoid", its own."""
-    if given == "ellipsoid":
-        return ellipsoid()
+    own = ellipsoid()  # made in any case, so that its options are checked
     if isinstance(given, str):
-        raise InvalidInput(f"width must be a number, a width or 'ellipsoid', got {given!r:.80}")
+        checks.one_of("width", given, ("ellipsoid",))
+        return own
     return width(given)
 
 
@@ -168,28 +176,18 @@ def linear_memory(dim: int, horizon: int, budget: float | None) -> float:
 
 def linear_length(name: str, given: int | None, *, dim: int, horizon: int | None, budget: float | None) -> int:
     """A window or an interval: as given, else ⌊(dT/V)^⅔⌋ where the horizon is known."""
-    if given is not None:
-        return checks.count(name, given)
     check_budget(horizon, budget)
-    return LENGTH if horizon is None else math.floor(linear_memory(dim, horizon, budget) + 1e-9)
+    usual = LENGTH if horizon is None else math.floor(linear_memory(dim, horizon, budget) + 1e-9)
+    return usual if given is None else checks.count(name, given)
 
 
 def check_budget(horizon: int | None, budget: float | None) -> None:
     """A budget goes with a horizon."""
     if budget is not None and horizon is None:
-        raise InvalidInput(f"a budget is the variation over a horizon, got budget={budget!r} alone; give horizon=…")
+        got = checks.shown(budget)
+        raise InvalidInput(f"a budget is the variation over a horizon, got budget={got} alone; give horizon=…")
 
 
 def discount(name: str, value: float) -> float:
     """A factor a step, in (0, 1]."""
-    number = checks.positive(name, value, fix="a factor a step, as 0.98")
-    if number > 1:
-        raise InvalidInput(f"{name} must be at most 1, got {value!r}; 1 forgets nothing")
-    return number
-
-
-def one_of(name: str, value: str, known: tuple[str, ...]) -> str:
-    """One of a few words."""
-    if value not in known:
-        raise InvalidInput(f"{name} must be one of {', '.join(known)}, got {value!r}")
-    return value
+    return checks.share(name, value, fix="a factor a step, as 0.98; 1 forgets nothing")

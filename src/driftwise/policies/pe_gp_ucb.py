@@ -30,7 +30,8 @@ class FiniteWidth:
     delta: float
 
     def __call__(self, belief: Belief, number: int) -> float:
-        return math.sqrt(2 * math.log(2 * self.points * (math.pi * number) ** 2 / self.delta))
+        # in logarithms, as 20^d is soon too large for a float
+        return math.sqrt(2 * (math.log(2 * self.points) + math.log((math.pi * number) ** 2 / self.delta)))
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,11 @@ class PeGpUcb:
     window: int
 
     def __post_init__(self) -> None:
-        epsilons = tuple(Forgetting(epsilon).epsilon for epsilon in self.epsilons)
+        rates = checks.each("epsilons", self.epsilons, checks.nonnegative, str(RATES))
+        epsilons = tuple(Forgetting(epsilon).epsilon for epsilon in rates)
         if not epsilons or len(set(epsilons)) < len(epsilons):
-            raise InvalidInput(f"epsilons must be one or more different rates, as {RATES}, got {self.epsilons!r}")
+            got = checks.shown(self.epsilons)
+            raise InvalidInput(f"epsilons must be one or more different rates, as {RATES}, got {got}")
         object.__setattr__(self, "epsilons", epsilons)
         object.__setattr__(self, "delta", checks.probability("delta", self.delta))
         object.__setattr__(self, "window", checks.count("window", self.window))
@@ -140,7 +143,7 @@ class PeGpUcb:
         model = options.model(space, kernel, noise, standardise)
         size = len(model.space.points) if model.space.points is not None else 20**model.space.dim
         beta = FiniteWidth(size, checks.probability("delta", delta)) if width is None else options.width(width)
-        return cls(model, beta, tuple(epsilons), delta, WINDOW if window is None else window)
+        return cls(model, beta, epsilons, delta, WINDOW if window is None else window)
 
     def xi(self, number: int) -> float:
         """ξ_t = 2R² ln(|U|π²t²/δ)."""

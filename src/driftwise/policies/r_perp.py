@@ -194,7 +194,7 @@ def best_interval(kernel: Kernel, dim: int, horizon: int, variation: float) -> i
         nu = kernel.nu
         H = (T / V) ** ((2 * nu + dim) / (3 * nu + dim)) * math.log(T) ** ((4 * nu + dim) / (6 * nu + 2 * dim))
     else:
-        raise InvalidInput(f"there is no formula for the interval of r-perp with {kernel!r:.80}; give interval")
+        raise InvalidInput(f"there is no formula for the interval of r-perp with {checks.shown(kernel)}; give interval")
     return max(2, min(math.ceil(H), T))
 
 

@@ -85,7 +85,7 @@ class TgpUcb:
     centre: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centre", checks.real("centre", self.centre))
+        object.__setattr__(self, "centre", checks.size("centre", self.centre))
 
     @classmethod
     def of(

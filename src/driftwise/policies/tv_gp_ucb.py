@@ -102,6 +102,5 @@ def correlated(epsilon: float, *, cutoff: float = 0.01, most: int = WINDOW) -> i
     >>> correlated(0.1), correlated(0.01)
     (88, 150)
     """
-    if epsilon == 0:
-        return most
-    return min(most, math.ceil(2 * math.log(cutoff) / math.log1p(-epsilon)))
+    steps = 2 * math.log(cutoff) / math.log1p(-epsilon) if epsilon else math.inf
+    return most if steps >= most else math.ceil(steps)

@@ -41,7 +41,7 @@ class TvRestart:
         object.__setattr__(self, "epsilon", Forgetting(checks.positive("epsilon", self.epsilon, fix=fix)).epsilon)
         if self.horizon is not None:
             object.__setattr__(self, "horizon", checks.count("horizon", self.horizon))
-        interval_of(self.epsilon, self.model.kernel, 1)  # refuses a kernel of which N is not known
+        _ = self.interval  # refuses a kernel of which N is not known
 
     @classmethod
     def of(
@@ -70,7 +70,7 @@ class TvRestart:
     @cached_property
     def restart(self) -> Restart:
         """The policy it is."""
-        N = interval_of(self.epsilon, self.model.kernel, self.model.space.dim)
+        N = min(interval_of(self.epsilon, self.model.kernel, self.model.space.dim), checks.MOST)
         return Restart(self.model, self.width, N if self.horizon is None else min(self.horizon, N))
 
     @property
@@ -106,4 +106,5 @@ def interval_of(epsilon: float, kernel: Kernel, d: int) -> int:
     if isinstance(kernel, Matern):
         c = d * (d + 1) / (2 * kernel.nu + d * (d + 1))
         return math.ceil(24 * epsilon ** (-1 / (4 - c)))
-    raise InvalidInput(f"N is known for RBF and Matern, got {kernel!r:.80}; use r-gp-ucb with an interval of your own")
+    got = checks.shown(kernel)
+    raise InvalidInput(f"N is known for RBF and Matern, got {got}; use r-gp-ucb with an interval of your own")

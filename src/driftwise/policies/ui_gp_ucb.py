@@ -71,7 +71,8 @@ class UiGpUcb:
         """The model with its drift: σ̂²/σ_k² in units of the kernel, with the largest k(x, x) for σ_k²."""
         space = self.model.space
         points = space.points if space.points is not None else np.full((1, space.dim), 0.5)
-        return TimedModel(self.model, Wiener(self.injection / float(self.model.kernel.diagonal(points).max())))
+        largest = float(self.model.kernel.diagonal(points).max())
+        return TimedModel(self.model, Wiener(self.injection / largest if largest > 0 else 0.0))
 
     @property
     def space(self) -> Space:

@@ -51,7 +51,7 @@ class WgpUcb:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eta", options.discount("eta", self.eta))
-        options.one_of("norm", self.norm, ("single", "double"))
+        checks.one_of("norm", self.norm, ("single", "double"))
 
     @classmethod
     def of(
@@ -121,5 +121,5 @@ def _eta(theory: options.Theory) -> float:
     """1 − γ_T^{−¼} (P_T/T)^½, where the paper has a weighted gain, which depends on η; γ_T is at least that."""
     if theory.horizon is None:
         return 1 - 1 / options.LENGTH
-    P = 1.0 if theory.budget is None else checks.nonnegative("budget", theory.budget)
+    P = 1.0 if theory.budget is None else theory.budget
     return max(1 - math.sqrt(P / theory.horizon) / theory.gain(theory.horizon) ** 0.25, 0.01)
