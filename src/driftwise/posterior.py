@@ -71,14 +71,16 @@ class Posterior:
 
         With `keep` the answer depends on nothing but the observations kept, to the last bit, however one came to them.
         """
+        checks.like("seen", seen, ("x", "y"), "an Observation")
         if keep is None:
             return self.append(seen.x, seen.y)
-        assert keep >= 1, "a window keeps something"
+        checks.count("keep", keep)
         X, y, K = self._appended(seen.x, seen.y)
         return self._with(X[-keep:], y[-keep:], K[-keep:, -keep:])
 
     def imagine(self, points: Sequence[Point]) -> Posterior:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
+        points = checks.each("points", points, lambda _, x: x, "[(0.5,)]")
         if not points:
             return self
         location, scale = self.units
@@ -93,9 +95,8 @@ class Posterior:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """μ(x) = kᵀA⁻¹y and σ(x) = √(k(x,x) − kᵀA⁻¹k) for the rows of X."""
-        X = np.asarray(X, dtype=float)
-        if X.ndim != 2:
-            raise InvalidInput(f"X must be rows of points, (m, d), got shape {X.shape}; one point is np.array([x])")
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype != float:
+            X = checks.table("X", X)
         rows = max(BLOCK // max(len(self), 1), 1)
         if len(X) > rows:
             means, stds = zip(*(self._moments(X[i : i + rows])[:2] for i in range(0, len(X), rows)), strict=True)
@@ -187,9 +188,13 @@ class Posterior:
         return k @ self._alpha, np.sqrt(np.minimum(np.maximum(prior - explained, 0.0), prior)), V
 
     def _appended(self, x: Sequence[float] | Array, y: float) -> tuple[Array, Array, Array]:
-        row, y = np.asarray(x, dtype=float).reshape(1, -1), checks.real("y", y)
-        if not np.isfinite(row).all():
-            raise InvalidInput(f"x must be finite, got {checks.shown(row[0].tolist())}")
+        y = checks.size("y", y)
+        try:
+            row = np.asarray(x, dtype=float).reshape(1, -1)
+        except Exception:  # what NumPy says of odd objects is of many kinds
+            raise InvalidInput(f"x must be a row of numbers, got {checks.shown(x)}") from None
+        if not np.isfinite(row).all() or not row.size:
+            raise InvalidInput(f"x must be finite, and one number or more, got {checks.shown(row[0].tolist())}")
         X = self.X if len(self) else np.zeros((0, row.shape[1]))
         k = self.kernel(row, X)[0] if len(self) else np.zeros(0)
         K = border(self.K, k, float(self.kernel.diagonal(row)[0]))

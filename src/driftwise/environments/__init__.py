@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from driftwise import checks
 from driftwise.environments import worlds
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still, Storm, Trend, Waves
 from driftwise.environments.moving import Moving, Translated
@@ -66,12 +67,12 @@ def environment(name: str, *, seed: int = 0, **options: Any) -> World:
     >>> environment("deng-abrupt", seed=1).horizon
     500
     """
-    if name not in REGISTRY:
-        raise NotFoundError(f"no environment is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
+    if not isinstance(name, str) or name not in REGISTRY:
+        raise NotFoundError(f"no environment is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
     known = options_of(name)
     for option in options:
         if option not in known:
-            raise InvalidInput(f"{name} has no option {option!r}; it has {', '.join(known)}")
+            raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known)}")
     return REGISTRY[name](seed=seed, **options)
 
 

@@ -133,7 +133,7 @@ def load(*, seed: int = 0, horizon: int = 672) -> Recorded:
 def daily_irradiation(site: str) -> Array:
     """kWh/m² on each day of a typical year, at each orientation: (365, 169)."""
     if site not in STATIONS:
-        raise InvalidInput(f"site must be one of {', '.join(STATIONS)}, got {site!r:.40}")
+        raise InvalidInput(f"site must be one of {', '.join(STATIONS)}, got {checks.shown(site)}")
     header, hours = tmy3(site)
     zenith, azimuth = _sun(header, hours)
     tilt, facing = np.radians([(t, a) for t in TILTS for a in AZIMUTHS]).T  # (169,)

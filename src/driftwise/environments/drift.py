@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -108,7 +108,8 @@ class Chain:
     def __post_init__(self) -> None:
         epsilon = checks.real("epsilon", self.epsilon)
         if not 0 <= epsilon <= 1:
-            raise InvalidInput(f"epsilon must be from 0 to 1, got {self.epsilon!r}; 0 stands still, 1 forgets at once")
+            got = checks.shown(self.epsilon)
+            raise InvalidInput(f"epsilon must be from 0 to 1, got {got}; 0 stands still, 1 forgets at once")
         object.__setattr__(self, "epsilon", epsilon)
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
@@ -180,8 +181,14 @@ class Waves:
         return np.array([0.5 + 0.3 * math.sin(angle), 0.5 + 0.3 * math.sin(math.pi + angle)])
 
 
-def _increasing(name: str, given: tuple[int, ...], *, least: int) -> tuple[int, ...]:
-    times = tuple(checks.count(name, t, least=least) for t in given)
+def as_drift(given: Any) -> Drift:
+    """A drift."""
+    drift: Drift = checks.like("drift", given, ("chained", "at"), "a drift, as Abrupt((100,))")
+    return drift
+
+
+def _increasing(name: str, given: Any, *, least: int) -> tuple[int, ...]:
+    times = checks.each(name, given, lambda which, t: checks.count(which, t, least=least), "(100, 200)")
     if any(a >= b for a, b in pairwise(times)):
         raise InvalidInput(f"{name} must increase, got {times}")
     if not times:

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.environments.noise import Noise
+from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import highest
 from driftwise.environments.rkhs import Expansion, description
 from driftwise.environments.tape import BLOCK, KEPT, Recent, place
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Matern
+from driftwise.kernels import RBF, Kernel, Matern, as_kernel
 from driftwise.records import Array, Point
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Box, Space
+from driftwise.spaces import Box, Space, as_space
 
 
 class Formula(Protocol):
@@ -69,8 +69,14 @@ class Moving:
     name: str = "moving"
 
     def __post_init__(self) -> None:
-        checks.count("seed", self.seed, least=0)
+        object.__setattr__(self, "space", as_space(self.space))
+        checks.like("path", self.path, ("drawn",), "a path, as Swept('hartmann3', over=200)")
+        as_kernel("kernel", self.kernel)
+        as_noise(self.noise)
+        checks.name("a world's name", self.name)
+        checks.seed("seed", self.seed)
         checks.count("horizon", self.horizon)
+        self._at(1, self.space.sample(generator(seed=0), 1))  # a path for another space is refused now
 
     def seeded(self, seed: int) -> Moving:
         """The same kind of world, with the function and the noise of `seed`."""
@@ -78,7 +84,7 @@ class Moving:
 
     def value(self, t: int, X: Array) -> Array:
         """f_t at the rows of X: (n,)."""
-        X = np.asarray(X, dtype=float)
+        X = checks.table("X", X, columns=self.space.dim)
         known = [self._index.get(tuple(x), -1) for x in X.tolist()] if self.space.points is not None else [-1]
         if -1 not in known:
             return self._row(t)[known]  # from the table that the optimum is taken from
@@ -86,7 +92,7 @@ class Moving:
 
     def observe(self, t: int, x: Array) -> float:
         """f_t(x) + η_t."""
-        return float(self.value(t, np.asarray(x)[None])[0]) + self.noise.draw(self.seed, t)
+        return float(self.value(t, checks.table("x", [x]))[0]) + self.noise.draw(self.seed, t)
 
     def best(self, t: int) -> float:
         """max f_t."""
@@ -213,8 +219,8 @@ class Translated:
     period: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.basis.kernel, RBF | Matern):
-            raise InvalidInput("a translation needs a stationary kernel, RBF or Matern, to stay in its RKHS")
+        if not isinstance(self.basis, Expansion) or not isinstance(self.basis.kernel, RBF | Matern):
+            raise InvalidInput("a translation needs an Expansion of a stationary kernel, RBF or Matern")
         if checks.count("axis", self.axis, least=0) >= self.basis.centres.dim:
             raise InvalidInput(f"axis must be below the {self.basis.centres.dim} dimensions, got {self.axis}")
         object.__setattr__(self, "reach", checks.nonnegative("reach", self.reach))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -28,6 +28,12 @@ class Noise(Protocol):
     def draw(self, seed: int, t: int) -> float:
         """η_t."""
         ...
+
+
+def as_noise(given: Any) -> Noise:
+    """A noise, and not a number, which could be a deviation or a variance."""
+    noise: Noise = checks.like("noise", given, ("R", "variance", "draw"), "a noise, as Gaussian(0.1)")
+    return noise
 
 
 @dataclass(frozen=True)
@@ -112,8 +118,8 @@ class Changing:
     times: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stds", tuple(checks.nonnegative("stds", s) for s in self.stds))
-        object.__setattr__(self, "times", tuple(checks.count("times", t) for t in self.times))
+        object.__setattr__(self, "stds", checks.each("stds", self.stds, checks.nonnegative, "(0.1, 0.5)"))
+        object.__setattr__(self, "times", checks.each("times", self.times, checks.count, "(100,)"))
         if len(self.stds) != len(self.times) + 1 or list(self.times) != sorted(set(self.times)):
             raise InvalidInput(f"stds must be one more than the times, which increase, got {self.stds}, {self.times}")
 

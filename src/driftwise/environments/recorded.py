@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from driftwise import checks
-from driftwise.environments.noise import Gaussian, Noise
+from driftwise.environments.noise import Gaussian, Noise, as_noise
 from driftwise.environments.rkhs import Whitened
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Empirical, Kernel, Matern
+from driftwise.kernels import Empirical, Kernel, Matern, as_kernel
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 
@@ -36,6 +36,15 @@ class Recorded:
     name: str = "recorded"
     labels: tuple[str, ...] = ()  # the columns' headings
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.space, Candidates):
+            raise InvalidInput(f"space must be Candidates(points), got {checks.shown(self.space)}")
+        object.__setattr__(self, "rewards", checks.table("rewards", self.rewards, columns=len(self.space)))
+        as_kernel("kernel", self.kernel)
+        as_noise(self.noise)
+        checks.seed("seed", self.seed)
+        checks.name("a world's name", self.name)
+
     @property
     def horizon(self) -> int:
         """The number of rows."""
@@ -49,13 +58,13 @@ class Recorded:
         """f_t at the rows of X, which must be candidates: (n,)."""
         row = self._row(t)
         try:
-            return row[[self._index[tuple(x)] for x in np.asarray(X, dtype=float).tolist()]]
+            return row[[self._index[tuple(x)] for x in checks.table("X", X, columns=self.space.dim).tolist()]]
         except KeyError as error:
             raise InvalidInput(f"{error.args[0]} is none of the {len(self.space)} recorded candidates") from None
 
     def observe(self, t: int, x: Array) -> float:
         """f_t(x) + η_t."""
-        return float(self.value(t, np.asarray(x)[None])[0]) + self.noise.draw(self.seed, t)
+        return float(self.value(t, checks.table("x", [x]))[0]) + self.noise.draw(self.seed, t)
 
     def best(self, t: int) -> float:
         """max f_t."""
@@ -174,13 +183,10 @@ def _table(what: str, given: str | PathLike[str] | Array) -> tuple[Array, tuple[
     """A table of finite numbers, and its headings where it has some."""
     if isinstance(given, str | PathLike):
         return read_csv(given)
-    try:
-        table = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{what} must be a table of numbers, all rows of one length") from None
-    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
-        raise InvalidInput(f"{what} must be a table of finite numbers, (rows, columns), got shape {table.shape}")
-    return table, ()
+    table = checks.table(what, given)
+    if not table.size or not np.abs(table).max() <= checks.LARGEST:
+        raise InvalidInput(f"{what} must be one row or more of numbers up to 1e100 in size, got shape {table.shape}")
+    return table.copy(), ()
 
 
 def read_csv(path: str | PathLike[str]) -> tuple[Array, tuple[str, ...]]:
@@ -207,7 +213,8 @@ def _numbers(path: str | PathLike[str], line: int, row: Sequence[str], width: in
         raise InvalidInput(f"{path}, line {line}: {len(row)} cells where the first row has {width}")
     for column, cell in enumerate(row, start=1):
         if not _is_number(cell) or not math.isfinite(float(cell)):
-            raise InvalidInput(f"{path}, line {line}, column {column}: must be a finite number, got {cell!r:.40}")
+            got = checks.shown(cell)
+            raise InvalidInput(f"{path}, line {line}, column {column}: must be a finite number, got {got}")
     return [float(cell) for cell in row]
 
 

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, Linear
+from driftwise.kernels import Kernel, Linear, as_kernel
 from driftwise.linalg import pivoted_cholesky, solve_lower
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 
+MOST = 10_000  # coordinates of a linear bandit
 TOLERANCE = 1e-10  # of the covariance that a Whitened basis reproduces
 
 
@@ -67,6 +68,7 @@ class Expansion:
     terms: int | None = None
 
     def __post_init__(self) -> None:
+        _check_points(self.kernel, self.centres)
         if self.norm is not None:
             object.__setattr__(self, "norm", checks.positive("norm", self.norm))
         if self.terms is not None and checks.count("terms", self.terms) > len(self.centres):
@@ -116,6 +118,9 @@ class Whitened:
     kernel: Kernel
     points: Candidates
 
+    def __post_init__(self) -> None:
+        _check_points(self.kernel, self.points)
+
     def features(self, X: Array) -> Array:
         return np.ascontiguousarray(solve_lower(self._L, self.kernel(self._centres, X)).T)
 
@@ -164,6 +169,8 @@ class Peaked:
     peak: float
 
     def __post_init__(self) -> None:
+        if not isinstance(self.basis, Whitened):
+            raise InvalidInput(f"basis must be a Whitened one, got {checks.shown(self.basis)}")
         object.__setattr__(self, "peak", checks.positive("peak", self.peak))
 
     @property
@@ -199,8 +206,11 @@ class Coordinates:
 
     kernel: ClassVar[Kernel] = Linear()
 
+    def __post_init__(self) -> None:
+        checks.count("dim", self.dim, most=MOST)
+
     def features(self, X: Array) -> Array:
-        return np.asarray(X, dtype=float)
+        return checks.table("X", X, columns=self.dim)
 
     def gradient(self, X: Array) -> Array:
         return np.broadcast_to(np.eye(self.dim), (len(X), self.dim, self.dim)).copy()
@@ -211,6 +221,20 @@ class Coordinates:
 
     def draw(self, rng: np.random.Generator) -> Array:
         return rng.standard_normal(self.dim)
+
+
+def as_basis(given: Any) -> Basis:
+    """A basis."""
+    parts = ("kernel", "features", "gradient", "norms", "draw")
+    basis: Basis = checks.like("basis", given, parts, "a basis, as Expansion(RBF(0.2), Candidates(points))")
+    return basis
+
+
+def _check_points(kernel: Any, points: Any) -> None:
+    as_kernel("kernel", kernel)
+    if not isinstance(points, Candidates):
+        raise InvalidInput(f"a basis needs Candidates(points), got {checks.shown(points)}")
+    kernel(points.points[:1], points.points[:1])  # lengthscales for another number of dimensions are refused
 
 
 def description(described: Any) -> dict[str, Any]:

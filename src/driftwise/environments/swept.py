@@ -13,7 +13,7 @@ from driftwise import checks
 from driftwise.environments.functions import FUNCTIONS, Function
 from driftwise.environments.moving import Moving
 from driftwise.environments.noise import Gaussian
-from driftwise.errors import NotFoundError
+from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.kernels import Matern
 from driftwise.records import Array
 from driftwise.spaces import Box, Float
@@ -39,8 +39,8 @@ class Swept:
     over: int
 
     def __post_init__(self) -> None:
-        if self.name not in FUNCTIONS:
-            raise NotFoundError(f"no function is called {self.name!r:.80}; there are {', '.join(FUNCTIONS)}")
+        if not isinstance(self.name, str) or self.name not in FUNCTIONS:
+            raise NotFoundError(f"no function is called {checks.shown(self.name)}; there are {', '.join(FUNCTIONS)}")
         checks.count("over", self.over, least=2)
 
     def drawn(self, seed: int) -> Swept:
@@ -78,6 +78,8 @@ class Swept:
 
     def _joined(self, X: Array, t: Array) -> Array:
         F = self.function
+        if X.shape[1] != F.dim - 1:
+            raise InvalidInput(f"{self.name} needs a space of {F.dim - 1} dimensions, got {X.shape[1]}")
         return np.column_stack([F.low + (F.high - F.low) * X, self.time(t)])
 
 
@@ -87,7 +89,7 @@ def swept(name: str, *, seed: int = 0, horizon: int = 200) -> Moving:
     Policies are told Matérn-5/2 with the lengthscale, one of LENGTHSCALES, that makes the function most likely, and the
     noise variance, 5% of the signal's.
     """
-    path = Swept(name, over=max(horizon, 2))
+    path = Swept(name, over=max(checks.count("horizon", horizon), 2))
     box = Box.of({f"x{j}": Float(0, 1) for j in range(path.function.dim - 1)})
     return Moving(box, path, Matern(2.5, lengthscale(name)), Gaussian(math.sqrt(NOISE)), seed, horizon, f"wdbo-{name}")
 

@@ -16,11 +16,14 @@ import numpy as np
 from driftwise import checks
 from driftwise.environments.drift import Drift
 from driftwise.environments.rkhs import Basis
+from driftwise.errors import InvalidInput
 from driftwise.records import Array
 from driftwise.rng import Stream, generator
 
 BLOCK = 64
 KEPT = 4  # blocks
+AHEAD = 50_000  # steps that a chain is played for one that is asked for
+LONGEST = 100_000  # steps that are summed over
 
 V = TypeVar("V")
 
@@ -90,6 +93,8 @@ class Tape:
 
     def _end_of(self, block: int) -> Array | None:
         """c at the end of `block`; earlier blocks are played first, one after the other."""
+        if (block - len(self._ends)) * BLOCK > AHEAD:
+            raise InvalidInput(f"a chain is played step by step, {AHEAD:,} ahead at most, got step {block * BLOCK:,}")
         for earlier in range(len(self._ends), block + 1):
             self._play(earlier)
         return self._ends[block] if block >= 0 else None
@@ -101,7 +106,7 @@ def place(t: int) -> tuple[int, int]:
 
 
 def _blocks(block: Callable[[int], Array], horizon: int) -> Iterator[Array]:
-    last, row = place(checks.count("horizon", horizon))
+    last, row = place(checks.count("horizon", horizon, most=LONGEST, fix="it is summed step by step"))
     for b in range(last):
         yield block(b)
     yield block(last)[: row + 1]

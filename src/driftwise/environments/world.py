@@ -10,13 +10,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from driftwise import checks
-from driftwise.environments.drift import Drift
-from driftwise.environments.noise import Noise
+from driftwise.environments.drift import Drift, as_drift
+from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import maxima, scan_points
-from driftwise.environments.rkhs import Basis, description
+from driftwise.environments.rkhs import Basis, as_basis, description
 from driftwise.environments.tape import KEPT, Recent, Tape, place
 from driftwise.kernels import Kernel
 from driftwise.records import Array, Point
+from driftwise.rng import generator
 from driftwise.spaces import Box, Space, as_space
 
 
@@ -83,8 +84,13 @@ class World:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space", as_space(self.space))
-        checks.count("seed", self.seed, least=0)
+        as_basis(self.basis)
+        as_drift(self.drift)
+        as_noise(self.noise)
+        checks.name("a world's name", self.name)
+        checks.seed("seed", self.seed)
         checks.count("horizon", self.horizon)
+        self.basis.features(self.space.sample(generator(seed=0), 1))  # a basis for another space is refused now
 
     def seeded(self, seed: int) -> World:
         """The same kind of world, with the functions and the noise of `seed`."""
@@ -99,7 +105,7 @@ class World:
         """f_t at the rows of X: (n,)."""
         if X is self.space.points:
             return self._tape.values(t).copy()
-        X = np.asarray(X, dtype=float)
+        X = checks.table("X", X, columns=self.space.dim)
         # from the same table that the optimum is taken from: regret is exactly 0 there, not 1e-16
         known = [self._index.get(tuple(x), -1) for x in X.tolist()]
         if -1 not in known:
@@ -108,7 +114,7 @@ class World:
 
     def observe(self, t: int, x: Array) -> float:
         """f_t(x) + η_t."""
-        return float(self.value(t, np.asarray(x)[None])[0]) + self.noise.draw(self.seed, t)
+        return float(self.value(t, checks.table("x", [x]))[0]) + self.noise.draw(self.seed, t)
 
     def best(self, t: int) -> float:
         """max f_t."""

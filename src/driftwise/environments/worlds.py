@@ -5,6 +5,7 @@ Every maker takes `seed` and a few options by keyword, numbers all of them, and 
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +18,9 @@ from driftwise.environments.rkhs import Expansion, Whitened
 from driftwise.environments.world import World
 from driftwise.kernels import RBF, Matern
 from driftwise.spaces import Box, Candidates, Float
+
+LARGEST = 2500  # points of a grid: a Gaussian process is drawn on all of them together
+DIMENSIONS, CENTRES = 50, 1000  # of worlds on a box
 
 
 def still(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
@@ -84,8 +88,8 @@ def on_box(
     name: str = "box",
 ) -> World:
     """Any drift of f = Σ a_i k(·, c_i), a ~ U[−1, 1] scaled to `norm`, on [0, 1]^dim, k = RBF(0.2·√dim)."""
-    box = Box.of({f"x{j}": Float(0, 1) for j in range(checks.count("dim", dim))})
-    basis = Expansion(RBF(0.2 * dim**0.5), spread(checks.count("centres", centres), dim), norm)
+    box = Box.of({f"x{j}": Float(0, 1) for j in range(checks.count("dim", dim, most=DIMENSIONS))})
+    basis = Expansion(RBF(0.2 * dim**0.5), spread(checks.count("centres", centres, most=CENTRES), dim), norm)
     return World(box, basis, drift, Gaussian(noise), seed, horizon, name)
 
 
@@ -94,10 +98,15 @@ def line(n: int) -> Candidates:
     return grid(n, 1)
 
 
-@lru_cache(maxsize=16)
 def grid(side: int, dim: int) -> Candidates:
     """side^dim equally spaced points of [0, 1]^dim."""
-    axis = np.linspace(0.0, 1.0, checks.count("side", side, least=2))
+    most = math.floor(LARGEST ** (1 / checks.count("dim", dim, most=6)) + 1e-9)
+    return _grid(checks.count("side", side, least=2, most=most), dim)
+
+
+@lru_cache(maxsize=16)
+def _grid(side: int, dim: int) -> Candidates:
+    axis = np.linspace(0.0, 1.0, side)
     axes = np.meshgrid(*[axis] * dim, indexing="ij")
     return Candidates(np.stack(axes, axis=-1).reshape(-1, dim))
 
@@ -121,9 +130,13 @@ def _deng(name: str, drift: Drift, *, seed: int, noise: float, norm: float | Non
     return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise), seed, horizon, name)
 
 
-@lru_cache(maxsize=4)
 def gaussian_process(kernel: RBF | Matern, side: int, dim: int) -> Whitened:
-    return Whitened(kernel, grid(side, dim))
+    return _whitened(kernel, grid(side, dim))
+
+
+@lru_cache(maxsize=4)
+def _whitened(kernel: RBF | Matern, points: Candidates) -> Whitened:
+    return Whitened(kernel, points)
 
 
 @lru_cache(maxsize=16)

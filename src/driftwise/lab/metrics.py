@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student_t
@@ -13,10 +14,12 @@ from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.records import Array, Step
 
+RESAMPLES = 100_000  # beyond, an interval's ends no longer move
+
 
 def regrets(steps: Iterable[Step]) -> Array:
     """r_t = max f_t − f_t(x_t): (T,)."""
-    return np.array([step.regret for step in steps])
+    return np.array([step.regret for step in checks.each("steps", steps, _step, "list(run(policy, world, 100))")])
 
 
 def cumulative_regret(steps: Iterable[Step]) -> Array:
@@ -28,6 +31,11 @@ def mean_regret(steps: Iterable[Step]) -> Array:
     """R(t)/t: (T,)."""
     total = cumulative_regret(steps)
     return total / np.arange(1, len(total) + 1)
+
+
+def _step(name: str, given: Any) -> Step:
+    step: Step = checks.like(name, given, ("regret",), "a Step of a run")
+    return step
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ def bootstrap(values: Array, *, level: float = 0.95, resamples: int = 2000, seed
 
 def resampled_means(values: Array, *, resamples: int = 2000, seed: int = 0) -> Array:
     """The means over the first axis of seeds drawn with replacement: (resamples, …)."""
-    shares = _shares(len(values), checks.count("resamples", resamples), checks.count("seed", seed, least=0))
+    shares = _shares(len(values), checks.count("resamples", resamples, most=RESAMPLES), checks.seed("seed", seed))
     return np.tensordot(shares, values, axes=1)
 
 
@@ -83,7 +91,7 @@ def _shares(n: int, resamples: int, seed: int) -> Array:
 
 def _seeds(values: Array, level: float) -> tuple[Array, int]:
     checks.probability("level", level)
-    values = np.asarray(values, dtype=float)
-    if values.ndim == 0 or not len(values):
+    values = np.asarray(values)
+    if values.dtype.kind not in "iuf" or values.ndim == 0 or not len(values):
         raise InvalidInput(f"values must have a row for each seed, at least one, got shape {values.shape}")
-    return values, len(values)
+    return values.astype(float), len(values)

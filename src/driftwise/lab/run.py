@@ -28,12 +28,14 @@ def run(policy: AnyPolicy, environment: Environment, horizon: int, *, seed: int 
     >>> len(steps), min(step.regret for step in steps) >= 0
     (20, True)
     """
+    checks.like("policy", policy, ("start", "choose", "update"), "a policy, as policy('auto', space)")
+    checks.like("environment", environment, ("value", "observe", "best"), "a world, as environment('deng-abrupt')")
     checks.count("horizon", horizon)
     if seed is None:
         seed = int(getattr(environment, "seed", 0))
     elif hasattr(environment, "seeded"):
         environment = environment.seeded(seed)
-    return _steps(policy, environment, horizon, checks.count("seed", seed, least=0))
+    return _steps(policy, environment, horizon, checks.seed("seed", seed))
 
 
 def _steps(policy: AnyPolicy, environment: Environment, horizon: int, seed: int) -> Iterator[Step]:
@@ -47,7 +49,7 @@ def _steps(policy: AnyPolicy, environment: Environment, horizon: int, seed: int)
         seconds = perf_counter() - began
 
         x = np.array(chosen, dtype=float)
-        y = checks.real("the environment's reward", environment.observe(t, x))
+        y = checks.size("the environment's reward", environment.observe(t, x))
         seen = Observation(number=t, at=at, x=tuple(x.tolist()), y=y)
         began = perf_counter()
         state = policy.update(state, seen)
