@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise import policies
+from driftwise import checks, policies
 from driftwise.errors import InvalidInput
 
 # where descriptions are made; a package stands for the modules it imports
@@ -40,10 +40,13 @@ def loads(text: str) -> Any:
     >>> loads('{"type": "RBF", "lengthscale": 0.1}')
     RBF(lengthscale=0.1)
     """
+    if not isinstance(text, str):
+        raise InvalidInput(f"a description must be JSON text, got {checks.shown(text)}")
     try:
-        return decode(json.loads(text))
-    except json.JSONDecodeError as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"a description must be JSON: {error}") from None
+    return decode(data)
 
 
 def encode(value: Any) -> Any:
@@ -61,7 +64,7 @@ def encode(value: Any) -> Any:
     kind = type(value).__name__
     if registry().get(kind) is not type(value):
         raise InvalidInput(
-            f"{value!r:.80} cannot be written down: {kind} is not known; put a policy of your own into "
+            f"{checks.shown(value)} cannot be written down: {kind} is not known; put a policy of your own into "
             f"driftwise.policies.REGISTRY, else use one of {', '.join(sorted(registry()))}"
         )
     return {"type": kind} | {name: encode(getattr(value, name)) for name in _fields(type(value))}
@@ -80,11 +83,12 @@ def decode(data: Any) -> Any:
         return {decode(key): decode(item) for key, item in data["items"]}
     cls = registry().get(kind) if isinstance(kind, str) else None
     if cls is None:
-        raise InvalidInput(f"unknown type {kind!r:.80}; known are {', '.join(sorted(registry()))}")
+        raise InvalidInput(f"unknown type {checks.shown(kind)}; known are {', '.join(sorted(registry()))}")
     given = {name: decode(item) for name, item in data.items() if name != "type"}
     unknown = sorted(given.keys() - set(_fields(cls)))
     if unknown:
-        raise InvalidInput(f"{kind} has no field {unknown[0]!r:.80}; it has {', '.join(_fields(cls)) or 'none'}")
+        got = checks.shown(unknown[0])
+        raise InvalidInput(f"{kind} has no field {got}; it has {', '.join(_fields(cls)) or 'none'}")
     try:
         return cls(**given)
     except TypeError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.spaces.box import Box
 from driftwise.spaces.candidates import Candidates
@@ -22,4 +23,5 @@ def as_space(given: Any) -> Space:
         return given
     if isinstance(given, Mapping):
         return Box.of(given)
-    raise InvalidInput(f"a space is a dict of Float, Int and Choice by name, or Candidates(points); got {given!r:.80}")
+    got = checks.shown(given)
+    raise InvalidInput(f"a space is a dict of Float, Int and Choice by name, or Candidates(points); got {got}")

@@ -41,7 +41,9 @@ class Box:
         return cls(tuple(parameters.items()))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", tuple((name, p) for name, p in self.parameters))
+        object.__setattr__(
+            self, "parameters", checks.each("parameters", self.parameters, _pair, "[('price', Float(5, 20))]")
+        )
         if not self.parameters:
             raise InvalidInput('a space needs at least one parameter, as {"price": Float(5, 20)}')
         for name, parameter in self.parameters:
@@ -112,7 +114,8 @@ class Box:
 
     def from_unit(self, x: Point) -> dict[str, Any]:
         """A point of the unit cube as the user's setting."""
-        return {name: p.decode(tuple(x[s])) for (name, p), s in zip(self.parameters, self.slices, strict=True)}
+        x = checks.point("x", x, self.dim)
+        return {name: p.decode(x[s]) for (name, p), s in zip(self.parameters, self.slices, strict=True)}
 
     def snap(self, X: Array) -> Array:
         """The nearest points that are settings: whole numbers whole, one choice chosen."""
@@ -143,3 +146,9 @@ class Box:
         if self.points is not None:
             return best_of(score, self.points)
         return maximise(score, self, ask) if self.dim <= MANY else maximise_in_many(score, self, ask)
+
+
+def _pair(name: str, given: Any) -> tuple[str, Parameter]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise InvalidInput(f"{name} must be pairs of a name and a parameter, got {checks.shown(given)}")
+    return given[0], given[1]

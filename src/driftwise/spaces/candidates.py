@@ -44,14 +44,15 @@ class Candidates:
         n, d = array.shape
         what = f"{n:,} candidates of {d:,} coordinates, {WRITTEN} for each"
         limits.check("a space", WRITTEN * n * d, what, "give fewer, or a box of Float and Int parameters")
-        if not np.isfinite(array).all():
-            row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-            raise InvalidInput(f"candidates must be finite, got {array[row].tolist()} in row {row}")
-        labels = tuple(names) if names is not None else tuple(f"x{j}" for j in range(array.shape[1]))
+        if not np.all(np.abs(array) <= checks.LARGEST):  # nor is nan
+            row = int(np.flatnonzero(~(np.abs(array) <= checks.LARGEST).all(axis=1))[0])
+            rule = "at most 1e100 in size" if np.isfinite(array[row]).all() else "finite"
+            raise InvalidInput(f"candidates must be {rule}, got {checks.shown(array[row].tolist())} in row {row}")
+        default = tuple(f"x{j}" for j in range(array.shape[1]))
+        labels = default if names is None else checks.each("names", names, _label, "['price', 'size']")
         if len(labels) != array.shape[1] or len(set(labels)) < len(labels):
-            raise InvalidInput(f"names must be {array.shape[1]} different ones, one a column, got {labels!r}")
-        for label in labels:
-            checks.name("a coordinate's name", label)
+            got = checks.shown(labels)
+            raise InvalidInput(f"names must be {array.shape[1]} different ones, one a column, got {got}")
         object.__setattr__(self, "coordinates", tuple(map(tuple, array.tolist())))
         object.__setattr__(self, "names", labels)
 
@@ -83,7 +84,7 @@ class Candidates:
         return point
 
     def from_unit(self, x: Point) -> dict[str, float]:
-        return dict(zip(self.names, map(float, x), strict=True))
+        return dict(zip(self.names, checks.point("x", x, self.dim), strict=True))
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
         """n candidates at random: (n, d)."""
@@ -94,11 +95,15 @@ class Candidates:
         return best_of(score, self.points)
 
 
+def _label(which: str, given: Any) -> str:
+    return checks.name("a coordinate's name", given)
+
+
 def _table(given: Any) -> Array:
     try:
         array = np.array(given)
         if array.dtype.kind not in "iuf":
             raise ValueError
         return array.astype(float)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # what NumPy says of odd objects is of many kinds
         raise InvalidInput("candidates must be rows of numbers, all of one length") from None

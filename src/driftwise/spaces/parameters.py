@@ -55,7 +55,7 @@ class Float:
 
     def decode(self, unit: tuple[float, ...]) -> float:
         low, high = _ends(self.low, self.high, self.log)
-        u = float(unit[0])
+        u = checks.point("unit", unit, 1)[0]
         mixed = (1 - u) * low + u * high  # exact at both ends, as low + u (high − low) is not
         return min(max(math.exp(min(mixed, high)) if self.log else mixed, self.low), self.high)
 
@@ -107,7 +107,7 @@ class Int:
         return (float(self._unit(np.array([float(value)]))[0]),)
 
     def decode(self, unit: tuple[float, ...]) -> int:
-        return int(self._whole(np.array([float(unit[0])]))[0])
+        return int(self._whole(np.array(checks.point("unit", unit, 1)))[0])
 
     def snap(self, U: Array) -> Array:
         """To the coordinates that whole numbers have."""
@@ -159,7 +159,8 @@ class Choice:
     def __post_init__(self) -> None:
         if isinstance(self.values, str | set | frozenset) or not hasattr(self.values, "__iter__"):
             raise InvalidInput(f"a Choice takes a list of values, got {checks.shown(self.values)}")
-        values = tuple(v.item() if isinstance(v, np.generic) else v for v in self.values)
+        given = checks.each("a Choice's values", self.values, lambda _, value: value, "['a', 'b']")
+        values = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
         if not values:
             raise InvalidInput("a Choice needs at least one value, got none")
         for value in values:
@@ -167,6 +168,12 @@ class Choice:
                 raise InvalidInput(f"a Choice takes text, numbers, booleans or None, got {checks.shown(value)}")
             if isinstance(value, float):
                 checks.real("a Choice's value", value)
+            elif isinstance(value, int) and abs(value) > 10**300:
+                raise InvalidInput(
+                    f"a Choice's whole number must be at most 1e300, got {checks.shown(value)}; use text"
+                )
+            elif isinstance(value, str):
+                checks.text("a Choice's value", value)
         if len({_identity(v) for v in values}) < len(values):
             raise InvalidInput(f"a Choice's values must differ, got {checks.shown(list(values))}")
         object.__setattr__(self, "values", values)
@@ -197,7 +204,7 @@ class Choice:
         return {_identity(value): place for place, value in enumerate(self.values)}
 
     def decode(self, unit: tuple[float, ...]) -> Value:
-        return self.values[int(np.argmax(unit))]
+        return self.values[int(np.argmax(checks.point("unit", unit, self.size)))]
 
     def snap(self, U: Array) -> Array:
         snapped = np.zeros_like(U)
