@@ -41,8 +41,7 @@ class Description:
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in SIGNS:
             raise InvalidInput(f"direction must be 'maximize' or 'minimize', got {self.direction!r:.80}")
-        if checks.count("seed", self.seed, least=0) >= 2**64:
-            raise InvalidInput(f"seed must be below 2⁶⁴, got {self.seed!r:.80}")
+        checks.seed("seed", self.seed)
         checks.count("patience", self.patience, least=0)
 
     @property

@@ -156,7 +156,7 @@ OPTIONS = [
     ("sw-gp-ucb", {"kernel": RBF((0.1, 0.2))}, "2 lengthscales given for 4 dimensions"),
     ("sw-gp-ucb", {"delta": 0.0}, "delta must be strictly between 0 and 1"),
     ("sw-gp-ucb", {"seed": -1}, "seed must be ≥ 0"),
-    ("sw-gp-ucb", {"seed": 2**64}, "seed must be below"),
+    ("sw-gp-ucb", {"seed": 2**64}, "seed must be at most"),
     ("sw-gp-ucb", {"patience": -1}, "patience must be ≥ 0"),
     ("sw-gp-ucb", {"direction": "up"}, "'maximize' or 'minimize', got 'up'"),
 ]
