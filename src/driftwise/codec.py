@@ -31,7 +31,10 @@ def dumps(value: Any) -> str:
     >>> dumps(RBF(0.1))
     '{"type":"RBF","lengthscale":0.1}'
     """
-    return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError as error:  # a number of too many digits
+        raise InvalidInput(f"{checks.shown(value)} cannot be written down: {error}") from None
 
 
 def loads(text: str) -> Any:
@@ -51,6 +54,13 @@ def loads(text: str) -> Any:
 
 def encode(value: Any) -> Any:
     """A description as plain dicts, lists, text and numbers."""
+    try:
+        return _encode(value)
+    except RecursionError:
+        raise InvalidInput("a description must not be nested without end") from None
+
+
+def _encode(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -58,33 +68,44 @@ def encode(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, tuple | list):
-        return [encode(item) for item in value]
+        return [_encode(item) for item in value]
     if isinstance(value, dict):
-        return {"type": "dict", "items": [[encode(key), encode(item)] for key, item in value.items()]}
+        return {"type": "dict", "items": [[_encode(key), _encode(item)] for key, item in value.items()]}
     kind = type(value).__name__
     if registry().get(kind) is not type(value):
         raise InvalidInput(
             f"{checks.shown(value)} cannot be written down: {kind} is not known; put a policy of your own into "
             f"driftwise.policies.REGISTRY, else use one of {', '.join(sorted(registry()))}"
         )
-    return {"type": kind} | {name: encode(getattr(value, name)) for name in _fields(type(value))}
+    return {"type": kind} | {name: _encode(getattr(value, name)) for name in _fields(type(value))}
 
 
 def decode(data: Any) -> Any:
     """The description that `encode` wrote."""
+    try:
+        return _decode(data)
+    except RecursionError:
+        raise InvalidInput("a description must not be nested without end") from None
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"{checks.shown(data)} is no description: {error!r:.80}") from None
+
+
+def _decode(data: Any) -> Any:
     if isinstance(data, list):
-        return tuple(decode(item) for item in data)
+        return tuple(_decode(item) for item in data)
     if not isinstance(data, dict):
         return data
     kind = data.get("type")
     if kind == "float":
         return float(data["value"])
     if kind == "dict":
-        return {decode(key): decode(item) for key, item in data["items"]}
+        return {_decode(key): _decode(item) for key, item in data["items"]}
     cls = registry().get(kind) if isinstance(kind, str) else None
     if cls is None:
         raise InvalidInput(f"unknown type {checks.shown(kind)}; known are {', '.join(sorted(registry()))}")
-    given = {name: decode(item) for name, item in data.items() if name != "type"}
+    given = {name: _decode(item) for name, item in data.items() if name != "type"}
     unknown = sorted(given.keys() - set(_fields(cls)))
     if unknown:
         got = checks.shown(unknown[0])

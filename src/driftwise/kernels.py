@@ -115,15 +115,23 @@ class Linear:
         # coordinate by coordinate: BLAS and einsum sum in an order that depends on the shapes, and so do the bits
         _check_points(X, Y)
         k = np.zeros((len(X), len(Y)))
-        for j in range(X.shape[1]):
-            k += X[:, j : j + 1] * Y[:, j]
+        try:
+            with np.errstate(over="raise"):
+                for j in range(X.shape[1]):
+                    k += X[:, j : j + 1] * Y[:, j]
+        except FloatingPointError:
+            raise _too_far() from None
         return k
 
     def diagonal(self, X: Array) -> Array:
         _check_points(X)
         k = np.zeros(len(X))
-        for j in range(X.shape[1]):
-            k += X[:, j] * X[:, j]
+        try:
+            with np.errstate(over="raise"):
+                for j in range(X.shape[1]):
+                    k += X[:, j] * X[:, j]
+        except FloatingPointError:
+            raise _too_far() from None
         return k
 
     def gradient(self, X: Array, Y: Array) -> Array:
@@ -350,7 +358,11 @@ def _squared_distance(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
     if X.shape[1] > MANY and len(X) and len(Y):
         differs = _differs(X, Y)
         X, Y, scale = X[:, differs], Y[:, differs], scale[differs] if scale.ndim else scale
-    return cdist(X / scale, Y / scale, "sqeuclidean")
+    try:
+        with np.errstate(over="raise"):
+            return cdist(X / scale, Y / scale, "sqeuclidean")
+    except FloatingPointError:
+        raise _too_far() from None
 
 
 def _differs(X: Array, Y: Array) -> NDArray[np.bool_]:
@@ -364,7 +376,15 @@ def _differs(X: Array, Y: Array) -> NDArray[np.bool_]:
 
 def _downhill(X: Array, Y: Array, lengthscale: Lengthscale, factor: Array) -> Array:
     """factor · (y − x)/ℓ²: (n, m, d)."""
-    difference: Array = Y[None, :, :] - X[:, None, :]
-    difference *= factor[:, :, None]
-    difference /= np.square(np.asarray(lengthscale))
-    return difference
+    try:
+        with np.errstate(over="raise"):
+            difference: Array = Y[None, :, :] - X[:, None, :]
+            difference *= factor[:, :, None]
+            difference /= np.square(np.asarray(lengthscale))
+            return difference
+    except FloatingPointError:
+        raise _too_far() from None
+
+
+def _too_far() -> InvalidInput:
+    return InvalidInput("points must be at most 1e100 from one another; take another unit")

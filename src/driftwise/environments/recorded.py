@@ -138,7 +138,7 @@ def recorded(
     space = Candidates(coordinates, names or None)
     if len(set(space.coordinates)) < len(space):
         raise InvalidInput("points must differ from one another; two rows are equal")
-    return Recorded(table, space, kernel or _matern(coordinates), noises, seed, name, labels)
+    return Recorded(table, space, _matern(coordinates) if kernel is None else kernel, noises, seed, name, labels)
 
 
 def _without_points(

@@ -144,7 +144,7 @@ class DriftAwareUcb:
         return Dated(now.index, belief, np.append(now.numbers, seen.number)[-len(belief) :])
 
     def belief(self, state: Dated, ask: Ask) -> Belief:
-        return self._now(state, ask.number).belief
+        return options.in_last_units(self._now(state, ask.number).belief, state.belief)
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return self._block(number) == self._block(newest + 1) if self.forget == "restart" else newer < self.length

@@ -116,7 +116,7 @@ class Ldp:
         mechanism = Mechanism(epsilon, bound, centre)
         if isinstance(inner, str):
             options = _told(mechanism, inner, options)
-        if options.get("width") != "private":
+        if not isinstance(width := options.get("width"), str) or width != "private":
             return cls(inner_policy("ldp", inner, space, options), mechanism, seed, reported)
         truncation = Truncation(mechanism.moment)
         known = {key: options[key] for key in ("B", "delta") if key in options}

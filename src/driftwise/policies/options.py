@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 from scipy.stats import qmc
 
 from driftwise import checks, limits, widths
-from driftwise.acquisition import Model, Width
+from driftwise.acquisition import Belief, Model, Width
 from driftwise.errors import InvalidInput
+from driftwise.grid import GridPosterior
 from driftwise.information import MaximumGain
 from driftwise.kernels import Kernel, Matern, as_kernel, check_bounded
+from driftwise.posterior import Posterior
 from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
@@ -141,6 +144,17 @@ def representatives(space: Space) -> Array:
     cube = qmc.Sobol(space.dim, scramble=False).random(REPRESENTATIVES)
     # the corner, where a linear kernel is largest; the origin is the set's first point
     return space.snap(np.vstack([cube, np.ones((1, space.dim))]))
+
+
+def in_last_units(now: Belief, last: Belief) -> Belief:
+    """`now`; where it has seen nothing yet, in the units that rewards had last, as nobody's rewards are 0 ± 1.
+
+    It is what `recommend` reads. What is chosen is the same in any units.
+    """
+    if len(now) or not len(last):
+        return now
+    assert isinstance(now, Posterior | GridPosterior)
+    return replace(now, fixed_units=last.units)
 
 
 def linear(given: float | str | Width, ellipsoid: Callable[[], Width]) -> Width:

@@ -18,6 +18,7 @@ from driftwise.grid import Grid
 from driftwise.kernels import RBF, Kernel, Matern
 from driftwise.policies import options
 from driftwise.pooled import pooled
+from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Space
@@ -34,6 +35,7 @@ class Phase:
     points: tuple[int, ...]  # the batch: candidates of largest variance, in the order they were picked
     counts: Array  # (2, n): how often each candidate was seen, in the batch and in the interval
     sums: Array  # (2, n): and what it gave
+    units: tuple[float, float] | None = None  # those of the last interval, until this one has a reward
 
 
 @dataclass(frozen=True)
@@ -128,12 +130,12 @@ class RPerp:
         counts, sums = state.counts.copy(), state.sums.copy()
         counts[:, i] += 1
         sums[:, i] += seen.y
-        return self._advance(replace(state, counts=counts, sums=sums), seen.number + 1)
+        return self._advance(replace(state, counts=counts, sums=sums, units=None), seen.number + 1)
 
     def belief(self, state: Phase, ask: Ask) -> Belief:
         """The GP posterior of the interval's data: for `recommend` only, the algorithm fits one batch at a time."""
         state = self._advance(state, ask.number)
-        return self._fit(state, 1)
+        return replace(self._fit(state, 1), fixed_units=state.units)
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return self.block(number) == self.block(newest + 1)
@@ -153,7 +155,7 @@ class RPerp:
         assert self.space.points is not None
         return Grid(self.space.points, self.model.kernel, self.model.noise)
 
-    def _fit(self, state: Phase, which: int) -> Belief:
+    def _fit(self, state: Phase, which: int) -> Posterior:
         counts, sums = state.counts[which], state.sums[which]
         model = self.model
         return pooled(model.kernel, model.noise, self._grid.points, counts, sums, standardise=model.standardise)
@@ -161,7 +163,8 @@ class RPerp:
     def _advance(self, state: Phase, number: int) -> Phase:
         """The phase that step `number` is in: batches without a reward pass, too, and eliminate nothing."""
         if self.block(number) != state.interval:
-            state = self._interval(self.block(number))
+            units = state.units if state.units is not None else self._fit(state, 1).units
+            state = replace(self._interval(self.block(number)), units=units)
         while number >= state.begun + len(state.points):
             state = self._batch(state, state.batch + 1, state.begun + len(state.points), self.eliminate(state))
         return state
@@ -178,7 +181,7 @@ class RPerp:
         picks = greedy(self.model.kernel(X, X), self.batches(state.interval)[batch], self.model.noise)
         counts, sums = state.counts.copy(), state.sums.copy()
         counts[0] = sums[0] = 0.0
-        return Phase(state.interval, batch, begun, survivors, tuple(where[picks].tolist()), counts, sums)
+        return Phase(state.interval, batch, begun, survivors, tuple(where[picks].tolist()), counts, sums, state.units)
 
 
 def best_interval(kernel: Kernel, dim: int, horizon: int, variation: float) -> int:

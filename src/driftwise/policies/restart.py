@@ -84,7 +84,7 @@ class Restart:
         return Block(self.block(seen.number), self._in_block(state, seen.number).observe(seen))
 
     def belief(self, state: Block, ask: Ask) -> Belief:
-        return self._in_block(state, ask.number)
+        return options.in_last_units(self._in_block(state, ask.number), state.belief)
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return self.block(number) == self.block(newest + 1)

@@ -94,7 +94,8 @@ class RestartLinUcb:
 
     def belief(self, state: Epoch, ask: Ask) -> Ridge:
         now = self._in_epoch(state, ask.number)
-        return replace(now.ridge, units=now.rewards.units) if self.standardise else now.ridge
+        last = now if now.rewards.count else state  # where nothing is seen yet, in the units that the rewards had last
+        return replace(now.ridge, units=last.rewards.units) if self.standardise else now.ridge
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return self.epoch(number) == self.epoch(newest + 1)

@@ -99,7 +99,7 @@ class TgpUcb:
         **options: Any,
     ) -> TgpUcb:
         truncation = Truncation(moment, order)
-        if options.get("width") == "truncated":
+        if isinstance(width := options.get("width"), str) and width == "truncated":
             known = {key: options[key] for key in ("B", "delta") if key in options}
             options["width"] = TruncatedWidth(truncation, **known)
         return cls(inner_policy("tgp-ucb", inner, space, options), truncation, centre)
