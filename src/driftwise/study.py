@@ -40,7 +40,7 @@ class Description:
 
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in SIGNS:
-            raise InvalidInput(f"direction must be 'maximize' or 'minimize', got {self.direction!r:.80}")
+            raise InvalidInput(f"direction must be 'maximize' or 'minimize', got {checks.shown(self.direction)}")
         checks.seed("seed", self.seed)
         checks.count("patience", self.patience, least=0)
 
@@ -330,7 +330,9 @@ def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
 
 def _policy_as_given(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
     if not all(hasattr(policy, name) for name in ("name", "space", "memory", "start", "choose", "update")):
-        raise InvalidInput(f"policy must be a name, a pair of name and options, or a policy, got {policy!r:.80}")
+        raise InvalidInput(
+            f"policy must be a name, a pair of name and options, or a policy, got {checks.shown(policy)}"
+        )
     if options:
         raise InvalidInput(f"options go with a policy's name; this policy has its own, got {', '.join(options)}")
     if space is not None and as_space(space) != policy.space:
@@ -342,7 +344,7 @@ def _policy_as_given(policy: Any, space: Any, options: dict[str, Any]) -> AnyPol
 def _id(suggestion: Suggestion | str) -> str:
     id = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
     if not isinstance(id, str):
-        raise InvalidInput(f"give a suggestion or its id, got {suggestion!r:.80}")
+        raise InvalidInput(f"give a suggestion or its id, got {checks.shown(suggestion)}")
     return id
 
 
