@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from driftwise import information
 from driftwise.errors import InvalidInput
 from driftwise.information import (
     CERTIFICATE,
@@ -84,6 +85,45 @@ def test_maximum_gain_is_the_curve_however_it_is_asked():
     assert one_by_one.upper(100) == CERTIFICATE * one_by_one(100)
     assert MaximumGain(RBF(0.2), 0.01, X)(100) == pytest.approx(curve[-1], rel=1e-12)
     assert one_by_one == MaximumGain(RBF(0.2), 0.01, X)  # what was searched already is no part of the description
+
+
+def test_a_long_horizon_is_the_search_repeated_and_lies_between_its_bounds(monkeypatch):
+    X = np.random.default_rng(4).random((30, 1))
+    exact = MaximumGain(RBF(0.2), 0.013, X)
+    long = {n: exact(n) for n in (64, 65, 100, 128, 320)}
+    monkeypatch.setattr(information, "PICKS", 64)
+    information._search.cache_clear()
+    short = MaximumGain(RBF(0.2), 0.013, X)
+    picks = greedy_gain(RBF(0.2), X, 0.013, 64).picks
+    assert short(64) == long[64]
+    assert short(128) == pytest.approx(gain(RBF(0.2), X[np.tile(picks, 2)], 0.013), rel=1e-9)
+    for n, best in long.items():
+        assert 0.98 * best <= short(n) <= CERTIFICATE * best
+        assert short(n) <= short.upper(n)
+        assert best <= short.upper(n)
+    curve = [short(n) for n in range(60, 260)]
+    assert (np.diff(curve) > 0).all()
+    assert (np.diff(curve, 2) < 1e-9).all()  # each sample adds less than the one before
+    information._search.cache_clear()
+
+
+def test_between_two_repetitions_it_is_less_than_the_maximum(monkeypatch):
+    monkeypatch.setattr(information, "PICKS", 3)
+    X = np.random.default_rng(1).random((6, 2))
+    bounded = MaximumGain(RBF(0.3), 0.017, X)
+    for n in (4, 5, 6):
+        best = max(gain(RBF(0.3), X[list(A)], 0.017) for A in itertools.combinations_with_replacement(range(6), n))
+        assert bounded(n) <= best + 1e-12
+        assert best <= bounded.upper(n) + 1e-12
+    information._search.cache_clear()
+
+
+def test_any_horizon_on_a_basis_has_its_closed_form():
+    d, noise = 4, 0.1
+    gained = MaximumGain(Linear(), noise, np.eye(d))
+    for n in (10**5, 10**6, 2**53):
+        assert gained(n) == pytest.approx(d / 2 * math.log(1 + n / d / noise), rel=1e-4)
+        assert gained(n) <= gained.upper(n) + 1e-9
 
 
 def test_growth_orders():
