@@ -9,10 +9,10 @@ from typing import Protocol, Self
 
 from driftwise import checks, limits
 from driftwise.grid import Grid, GridPosterior
-from driftwise.kernels import Kernel, Matern
+from driftwise.kernels import Kernel, Matern, as_kernel
 from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation, Point
-from driftwise.spaces import Space
+from driftwise.spaces import Space, as_space
 
 LARGEST_GRID = 20_000  # candidates up to which a belief is kept at all of them, a row of numbers for each observation
 
@@ -54,7 +54,10 @@ class Model:
     standardise: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "space", as_space(self.space))
+        as_kernel("kernel", self.kernel)
         object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        object.__setattr__(self, "standardise", checks.flag("standardise", self.standardise))
         check_size("the kernel", self.space, limits.OBSERVATIONS)
 
     def prior(self) -> Belief:

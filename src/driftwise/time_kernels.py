@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -236,7 +236,7 @@ class SpaceTime:
 
     def __post_init__(self) -> None:
         as_kernel("space", self.space)
-        checks.like("time", self.time, ("__call__", "diagonal", "stationary"), "a kernel of time, as Forgetting(0.1)")
+        as_time_kernel("time", self.time)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.space(X[:, :-1], Y[:, :-1]) * self.time(X[:, -1], Y[:, -1])
@@ -248,3 +248,10 @@ class SpaceTime:
         """∂/∂x, and 0 for time, which nobody chooses: (n, m, d + 1)."""
         inner = self.space.gradient(X[:, :-1], Y[:, :-1]) * self.time(X[:, -1], Y[:, -1])[:, :, None]
         return np.concatenate([inner, np.zeros((*inner.shape[:2], 1))], axis=2)
+
+
+def as_time_kernel(name: str, given: Any) -> TimeKernel:
+    """A kernel of time, and not the class of one."""
+    parts, example = ("__call__", "diagonal", "stationary"), "a kernel of time, as Forgetting(0.1)"
+    kernel: TimeKernel = checks.like(name, given, parts, example)
+    return kernel

@@ -26,6 +26,7 @@ from tests.fuzz.arguments import NASTY, PLAUSIBLE
 
 import driftwise as dw
 from driftwise import (
+    acquisition,
     codec,
     environments,
     information,
@@ -39,9 +40,10 @@ from driftwise import (
     widths,
 )
 from driftwise.errors import DriftwiseError
+from driftwise.policies import ldp, ranges, tgp_ucb  # noqa: F401
 from driftwise.theory import promises
 
-SECONDS = 5.0  # a call may take
+SECONDS, PATIENCE = 5.0, 60.0  # a call may compute, and may wait on a busy machine
 MEMORY = 8 * 2**30  # bytes of address space, all told
 
 
@@ -60,6 +62,8 @@ GRID2 = dw.Candidates(np.array(list(itertools.product((0.0, 0.5, 1.0), repeat=2)
 BOX = {"x": dw.Float(0, 1)}
 WORLD = dw.environment("deng-abrupt", horizon=10)
 POLICY = dw.policy("sw-gp-ucb", GRID, window=5)
+MODEL = acquisition.Model(GRID)
+AUTO = dw.policy("auto", GRID)
 OBSERVED = records.Observation(1, 1.0, (0.3,), 0.5)
 SUGGESTION = records.Suggestion("1-none", 1, {"x": 0.5}, 1.0, "key", (0.5,))
 GAIN = information.MaximumGain(dw.RBF(0.2), 0.1, GRID.coordinates)
@@ -174,6 +178,7 @@ def _policies() -> Iterator[Target]:
         options = tuple(policies.options_of(name).values())
         space = inspect.Parameter("space", inspect.Parameter.POSITIONAL_ONLY)
         yield from [Target(f"played(dw.policy({name!r}, …))", (space, *options))] * 4
+        yield _target(f"played(policies.REGISTRY[{name!r}](…))", policies.REGISTRY[name])
     yield Target("played(dw.policy('ldp', …, inner='tgp-ucb', window=3))", (space,))
 
 
@@ -264,6 +269,8 @@ def case(target: Target, rng: random.Random) -> str:
 
 
 def _plausible(parameter: inspect.Parameter) -> tuple[str, ...]:
+    if parameter.annotation == "Range":
+        return ("ranges.Range()",)
     if parameter.annotation == "Noise":
         return ("environments.Gaussian(0.1)",)
     if parameter.name in PLAUSIBLE:
@@ -281,23 +288,28 @@ class _Late(BaseException):
 
 
 def do(line: str) -> Any:
-    """Evaluate a case, with warnings as errors and within SECONDS."""
+    """Evaluate a case, with warnings as errors, within SECONDS of computing and PATIENCE of waiting."""
+    with warnings.catch_warnings(), _clock(signal.ITIMER_PROF, SECONDS), _clock(signal.ITIMER_REAL, PATIENCE):
+        warnings.simplefilter("error")
+        return eval(line, globals())  # the lines are made above
 
+
+@contextmanager
+def _clock(timer: int, seconds: float) -> Iterator[None]:
     def late(*_: Any) -> None:
         raise _Late
 
-    timed_too = threading.current_thread() is threading.main_thread()
-    if timed_too:
-        before = signal.signal(signal.SIGALRM, late)
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only there can a signal be caught
+        return
+    which = signal.SIGPROF if timer == signal.ITIMER_PROF else signal.SIGALRM
+    before = signal.signal(which, late)
+    signal.setitimer(timer, seconds)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return eval(line, globals())  # the lines are made above
+        yield
     finally:
-        if timed_too:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(which, before)
 
 
 def complaint(line: str) -> str | None:

@@ -91,7 +91,12 @@ def _shares(n: int, resamples: int, seed: int) -> Array:
 
 def _seeds(values: Array, level: float) -> tuple[Array, int]:
     checks.probability("level", level)
-    values = np.asarray(values)
-    if values.dtype.kind not in "iuf" or values.ndim == 0 or not len(values):
-        raise InvalidInput(f"values must have a row for each seed, at least one, got shape {values.shape}")
-    return values.astype(float), len(values)
+    try:
+        numbers = np.asarray(values)
+        if numbers.dtype.kind not in "iuf" or numbers.ndim == 0 or not np.all(np.abs(numbers) <= checks.LARGEST):
+            raise ValueError
+    except Exception:  # what NumPy says of odd objects is of many kinds
+        raise InvalidInput(f"values must be rows of numbers up to 1e100, got {checks.shown(values)}") from None
+    if not len(numbers):
+        raise InvalidInput(f"values must have a row for each seed, at least one, got shape {numbers.shape}")
+    return numbers.astype(float), len(numbers)

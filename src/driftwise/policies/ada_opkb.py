@@ -106,6 +106,7 @@ class AdaOpkb:
     seed: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         n = options.finite(self.name, self.model.space)
         what = f"{BLOCKS} matrices of {n:,} × {n:,} candidates"
         limits.check(self.name, BLOCKS * n**2, what, "give fewer, or use master-gp-ucb")

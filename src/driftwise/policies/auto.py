@@ -13,6 +13,7 @@ from driftwise import checks, limits
 from driftwise.acquisition import check_size
 from driftwise.bank import SURE, Bank, Expert, Fit
 from driftwise.diagnosis import Diagnosis, diagnose
+from driftwise.errors import InvalidInput
 from driftwise.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
 from driftwise.mixture import Mixture, Optimism
 from driftwise.near import nearby
@@ -21,7 +22,7 @@ from driftwise.records import Array, Ask, Observation
 from driftwise.seen import SPAN, Frame, Memory, Seen
 from driftwise.spaces import Box, Choice, Space, as_space
 from driftwise.survey import Survey, without_outliers
-from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel
+from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 
 BLOCK = 16  # numbers between two surveys of the whole bank
 GAP = 4  # numbers between two births of restarts, after a survey
@@ -108,6 +109,12 @@ class Auto:
     max_step: float | None
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
+        object.__setattr__(self, "kernels", checks.each("kernels", self.kernels, as_kernel, "(RBF(0.2),)"))
+        object.__setattr__(self, "times", checks.each("times", self.times, as_time_kernel, "(Forgetting(0.1),)"))
+        object.__setattr__(self, "noises", checks.each("noises", self.noises, checks.positive, "(0.01, 0.1)"))
+        if not (self.kernels and self.times and self.noises):
+            raise InvalidInput("auto needs a kernel, a kernel of time and a noise at least, got none of one of them")
         object.__setattr__(self, "width", checks.nonnegative("width", self.width))
         object.__setattr__(self, "window", checks.count("window", self.window, least=8))
         if self.max_step is not None:

@@ -89,6 +89,7 @@ class BobGpUcb:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         object.__setattr__(self, "horizon", checks.count("horizon", self.horizon))
         object.__setattr__(self, "block", checks.count("block", self.block))
         lengths = checks.each("lengths", self.lengths, lambda _, n: checks.count("a length", n), "(5, 20, 80)")

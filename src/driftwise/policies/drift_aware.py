@@ -83,6 +83,7 @@ class DriftAwareUcb:
     forget: str = "window"
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         object.__setattr__(self, "length", checks.count("length", self.length))
         object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
         if self.total is not None:

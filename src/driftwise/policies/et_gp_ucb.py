@@ -55,6 +55,7 @@ class EtGpUcb:
     rewards: Range = Range()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         object.__setattr__(self, "delta", checks.probability("delta", self.delta))
 
     @classmethod

@@ -27,6 +27,9 @@ class IgpUcb:
     model: Model
     width: Width
 
+    def __post_init__(self) -> None:
+        options.check_parts(self)
+
     @classmethod
     def of(
         cls,

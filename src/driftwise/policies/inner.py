@@ -16,10 +16,15 @@ def inner_policy(outer: str, given: str | AnyPolicy, space: Any, options: dict[s
 
     if isinstance(given, str):
         return policy(given, space, **options)
-    checks.like("inner", given, ("space", "memory", "start", "choose", "update"), "a policy's name or a policy")
+    check_inner(given)
     if options:
         got = checks.shown(next(iter(options)))
         raise InvalidInput(f"{outer} has no option {got}; the inner policy was made already")
     if as_space(space) != given.space:
         raise InvalidInput(f"{outer}'s space and the inner policy's differ; give the same to both")
     return given
+
+
+def check_inner(given: Any) -> None:
+    """A policy, whosever it is."""
+    checks.like("inner", given, ("space", "memory", "start", "choose", "update"), "a policy's name or a policy")

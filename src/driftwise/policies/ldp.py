@@ -10,8 +10,9 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.acquisition import Belief
+from driftwise.errors import InvalidInput
 from driftwise.policies.base import AnyPolicy
-from driftwise.policies.inner import inner_policy
+from driftwise.policies.inner import check_inner, inner_policy
 from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
@@ -97,6 +98,9 @@ class Ldp:
     reported: bool = False
 
     def __post_init__(self) -> None:
+        check_inner(self.inner)
+        if not isinstance(self.mechanism, Mechanism):
+            raise InvalidInput(f"mechanism must be a Mechanism(epsilon), got {checks.shown(self.mechanism)}")
         object.__setattr__(self, "seed", checks.seed("seed", self.seed))
         object.__setattr__(self, "reported", checks.flag("reported", self.reported))
 

@@ -91,6 +91,7 @@ class Master:
     seed: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         object.__setattr__(self, "kappa", checks.positive("kappa", self.kappa))
         object.__setattr__(self, "seed", checks.seed("seed", self.seed))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from driftwise.errors import InvalidInput
 from driftwise.grid import GridPosterior
 from driftwise.information import MaximumGain
 from driftwise.kernels import Kernel, Matern, as_kernel, check_bounded
+from driftwise.policies.ranges import Range
 from driftwise.posterior import Posterior
 from driftwise.records import Array
 from driftwise.rng import generator
@@ -35,6 +36,26 @@ def model(space: Any, kernel: Kernel | None, noise: float, standardise: bool) ->
     made = Model(as_space(space), given, noise, checks.flag("standardise", standardise))
     check_kernel(made.kernel, made.space)
     return made
+
+
+def check_parts(policy: Any) -> None:
+    """The fields of a policy by their types, which those share that are made from their fields."""
+    rules: dict[str, Callable[[str, Any], Any]] = {
+        "Model": partial(_an_instance, Model, "a Model(space, kernel, noise)"),
+        "Range": partial(_an_instance, Range, "a Range(low, high)"),
+        "Space": lambda _, given: as_space(given),
+        "Width": lambda _, given: widths.as_width(given),
+        "bool": checks.flag,
+    }
+    for part in fields(policy):
+        if str(part.type) in rules:
+            object.__setattr__(policy, part.name, rules[str(part.type)](part.name, getattr(policy, part.name)))
+
+
+def _an_instance(cls: type, example: str, name: str, value: Any) -> Any:
+    if not isinstance(value, cls):
+        raise InvalidInput(f"{name} must be {example}, got {checks.shown(value)}")
+    return value
 
 
 def check_kernel(kernel: Kernel, space: Space) -> None:

@@ -118,6 +118,7 @@ class PeGpUcb:
     window: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         rates = checks.each("epsilons", self.epsilons, checks.nonnegative, str(RATES))
         epsilons = tuple(Forgetting(epsilon).epsilon for epsilon in rates)
         if not epsilons or len(set(epsilons)) < len(epsilons):

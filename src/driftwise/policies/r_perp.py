@@ -59,6 +59,7 @@ class RPerp:
     horizon: int | None = None
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         n = options.finite(self.name, self.model.space)
         limits.check(self.name, n**2, f"a matrix of {n:,} × {n:,} candidates", "give fewer, or use r-gp-ucb")
         object.__setattr__(self, "interval", checks.count("interval", self.interval, least=2))

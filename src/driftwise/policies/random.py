@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from driftwise.acquisition import Belief
 from driftwise.errors import InvalidInput
+from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
@@ -25,6 +26,9 @@ class Random:
     name: ClassVar[str] = "random"
 
     space: Space
+
+    def __post_init__(self) -> None:
+        options.check_parts(self)
 
     @classmethod
     def of(cls, space: Any) -> Random:

@@ -38,6 +38,7 @@ class Restart:
     interval: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         fix = "use gp-ucb to keep everything"
         object.__setattr__(self, "interval", checks.count("interval", self.interval, fix=fix))
 

@@ -45,6 +45,7 @@ class SmoothGpUcb:
     window: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         time = MaternInTime(self.nu, self.scale)
         object.__setattr__(self, "scale", time.scale)
         object.__setattr__(self, "nu", time.nu)

@@ -51,6 +51,7 @@ class SwLinUcb:
     standardise: bool = False
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         options.linear_size(self.name, self.space.dim)
         object.__setattr__(self, "noise", checks.positive("noise", self.noise))
         object.__setattr__(self, "window", checks.count("window", self.window))

@@ -10,7 +10,7 @@ from driftwise import checks
 from driftwise.acquisition import Belief
 from driftwise.errors import InvalidInput
 from driftwise.policies.base import AnyPolicy
-from driftwise.policies.inner import inner_policy
+from driftwise.policies.inner import check_inner, inner_policy
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space
 
@@ -85,6 +85,9 @@ class TgpUcb:
     centre: float = 0.0
 
     def __post_init__(self) -> None:
+        check_inner(self.inner)
+        if not isinstance(self.truncation, Truncation):
+            raise InvalidInput(f"truncation must be a Truncation(moment), got {checks.shown(self.truncation)}")
         object.__setattr__(self, "centre", checks.size("centre", self.centre))
 
     @classmethod

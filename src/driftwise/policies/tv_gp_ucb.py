@@ -42,6 +42,7 @@ class TvGpUcb:
     window: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         object.__setattr__(self, "epsilon", Forgetting(self.epsilon).epsilon)
         object.__setattr__(self, "window", checks.count("window", self.window))
 

@@ -37,6 +37,7 @@ class TvRestart:
     horizon: int | None = None
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         fix = "a world that stands still needs no restarts: use gp-ucb"
         object.__setattr__(self, "epsilon", Forgetting(checks.positive("epsilon", self.epsilon, fix=fix)).epsilon)
         if self.horizon is not None:

@@ -47,6 +47,7 @@ class UiGpUcb:
     window: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         object.__setattr__(self, "injection", checks.nonnegative("injection", self.injection, fix="it is a variance"))
         least = f"the newest {NEWEST} are always kept"
         object.__setattr__(self, "window", checks.count("window", self.window, least=NEWEST, fix=least))

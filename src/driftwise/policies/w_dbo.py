@@ -78,6 +78,7 @@ class WDbo:
     most: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         if not isinstance(self.model.kernel, RBF | Matern):
             raise InvalidInput(f"w-dbo needs a kernel it can integrate, RBF or Matern; got {self.model.kernel!r:.80}")
         object.__setattr__(self, "scale", MaternInTime(self.nu, self.scale).scale)  # which checks them both

@@ -50,6 +50,7 @@ class WgpUcb:
     norm: str = "single"
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         object.__setattr__(self, "eta", options.discount("eta", self.eta))
         checks.one_of("norm", self.norm, ("single", "double"))
 

@@ -32,6 +32,7 @@ class Window:
     window: int
 
     def __post_init__(self) -> None:
+        options.check_parts(self)
         fix = "use gp-ucb to keep everything"
         object.__setattr__(self, "window", checks.count("window", self.window, fix=fix))
 
