@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class Posterior:
 
     def imagine(self, points: Sequence[Point]) -> Posterior:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
-        points = checks.each("points", points, lambda _, x: x, "[(0.5,)]")
+        points = checks.each("points", points, _row, "[(0.5,)]")
         if not points:
             return self
         location, scale = self.units
@@ -202,6 +203,10 @@ class Posterior:
 
     def _with(self, X: Array, y: Array, K: Array) -> Posterior:
         return replace(self, X=X, y=y, K=K)
+
+
+def _row(name: str, given: Any) -> tuple[float, ...]:
+    return checks.each(name, given, checks.size, "[(0.5,)]")
 
 
 def location_scale(y: Array) -> tuple[float, float]:

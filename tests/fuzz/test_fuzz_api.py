@@ -52,6 +52,11 @@ REFUSED = (
     "WORLD.sup_variation(2**31)",
     "environments.World(GRID, BASIS, environments.Chain(0.1), environments.Gaussian()).best(2**53)",
     "lab.regrets(5)",
+    "lab.student(np.array([[1e308], [-1e308]]))",
+    "environments.recorded('a\\x00b')",
+    "environments.recorded('x' * 10**6)",
+    "BELIEF.imagine(nested(5000))",
+    "policies.REGISTRY['gp-ucb'](5, 2.0)",
     "dw.run('gp-ucb', WORLD, 5)",
 )
 FINE = (
@@ -60,6 +65,7 @@ FINE = (
     "played(dw.policy('master-gp-ucb', GRID, seed=2**64 - 1))",
     "played(dw.policy('tv-gp-ucb', BOX, epsilon=1e-320))",
     "played(dw.policy('sw-gp-ucb', BOX, horizon=10**12, width='lemma'))",
+    "played(dw.policy('ada-opkb', GRID, reg=2**53))",
     "theory.known_budget(0, horizon=10, budget=0.0)",
     "studied('latest', 2**53)",
 )

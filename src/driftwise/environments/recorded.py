@@ -195,9 +195,9 @@ def read_csv(path: str | PathLike[str]) -> tuple[Array, tuple[str, ...]]:
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = [(reader.line_num, row) for reader in [csv.reader(file, strict=True)] for row in reader if row]
     except OSError as error:
-        raise InvalidInput(f"cannot read {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{path} is no CSV file: {error}") from None
+        raise InvalidInput(f"cannot read {path!s:.200}: {error.strerror}") from None
+    except (ValueError, csv.Error) as error:  # or a name that no file can have
+        raise InvalidInput(f"{checks.shown(str(path), 200)} is no CSV file: {error}") from None
     headings: tuple[str, ...] = ()
     if lines and not any(map(_is_number, lines[0][1])):
         headings = tuple(cell.strip() for cell in lines[0][1])

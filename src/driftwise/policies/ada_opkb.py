@@ -163,7 +163,7 @@ class AdaOpkb:
     @cached_property
     def first(self) -> int:
         """E = ⌈c3·γ·log(C0·N/δ)⌉: the length of block 0."""
-        return math.ceil(self.c3 * self.arms.gamma * self.log_term)
+        return max(1, math.ceil(self.c3 * self.arms.gamma * self.log_term))  # γ is next to nothing for a large reg
 
     def mu(self, j: int) -> float:
         """μ_j = c1·2^{−j/2}."""

@@ -84,7 +84,7 @@ def sharp_xi(n: int, noise: float) -> float:
     >>> sharp_xi(4, noise=0.25)
     2.0
     """
-    return 0.5 * math.sqrt(checks.count("n", n) / checks.positive("noise", noise))
+    return 0.5 * math.sqrt(checks.count("n", n, least=0) / checks.positive("noise", noise))
 
 
 def spread(n: int, noise: float, gain: float) -> float:
@@ -93,7 +93,7 @@ def spread(n: int, noise: float, gain: float) -> float:
     >>> spread(2, noise=1.0, gain=2.0)
     4.0
     """
-    n, gain = checks.count("n", n), checks.nonnegative("gain", gain)
+    n, gain = checks.count("n", n, least=0), checks.nonnegative("gain", gain)
     return math.sqrt(2 * (1 + checks.positive("noise", noise)) * n * gain)
 
 
