@@ -272,7 +272,7 @@ def test_bad_points_are_refused():
         posterior.append([float("nan")], 1.0)
     with pytest.raises(InvalidInput, match="same number of coordinates, got 2 and 1"):
         posterior.append([0.5, 0.5], 1.0)
-    with pytest.raises(InvalidInput, match=r"rows of points, \(m, d\), got shape \(1,\)"):
+    with pytest.raises(InvalidInput, match=r"rows of points, \(n, d\), got shape \(1,\)"):
         posterior.predict(np.array([0.5]))
 
 

@@ -20,6 +20,7 @@ REFUSED = (
     "dw.policy('bob-gp-ucb', BOX, lengths=5)",
     "dw.policy('pe-gp-ucb', BOX, epsilons=1)",
     *(f"dw.policy('{name}', GRID, seed=2**64)" for name in ("ada-opkb", "bob-gp-ucb", "ldp", "master-gp-ucb")),
+    "dw.policy('ada-opkb', GRID, reg=2**53)",
     "dw.policy('gp-ucb', BOX, kernel=dw.RBF)",
     "dw.policy('gp-ucb', BOX, kernel=Broken())",
     "dw.policy('gp-ucb', BOX, kernel=dw.Product(dw.Scaled(dw.RBF(), 1e90), dw.Scaled(dw.RBF(), 1e90)))",
@@ -65,7 +66,6 @@ FINE = (
     "played(dw.policy('master-gp-ucb', GRID, seed=2**64 - 1))",
     "played(dw.policy('tv-gp-ucb', BOX, epsilon=1e-320))",
     "played(dw.policy('sw-gp-ucb', BOX, horizon=10**12, width='lemma'))",
-    "played(dw.policy('ada-opkb', GRID, reg=2**53))",
     "theory.known_budget(0, horizon=10, budget=0.0)",
     "studied('latest', 2**53)",
 )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from driftwise import checks, limits
 from driftwise.acquisition import Belief, Model
 from driftwise.design import Arms, spread, tradeoff
+from driftwise.errors import InvalidInput
 from driftwise.grid import Grid
 from driftwise.kernels import Kernel
 from driftwise.policies import options
@@ -114,6 +115,10 @@ class AdaOpkb:
         object.__setattr__(self, "reg", checks.positive("reg", self.reg))
         object.__setattr__(self, "delta", checks.probability("delta", self.delta))
         object.__setattr__(self, "seed", checks.seed("seed", self.seed))
+        if not self.arms.gamma > 1e-9:
+            raise InvalidInput(
+                f"reg must be small beside the kernel, as 0.01, got {self.reg}; nothing would be learned"
+            )
 
     @classmethod
     def of(
@@ -163,7 +168,7 @@ class AdaOpkb:
     @cached_property
     def first(self) -> int:
         """E = ⌈c3·γ·log(C0·N/δ)⌉: the length of block 0."""
-        return max(1, math.ceil(self.c3 * self.arms.gamma * self.log_term))  # γ is next to nothing for a large reg
+        return math.ceil(self.c3 * self.arms.gamma * self.log_term)
 
     def mu(self, j: int) -> float:
         """μ_j = c1·2^{−j/2}."""
