@@ -41,8 +41,8 @@ class Description:
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in SIGNS:
             raise InvalidInput(f"direction must be 'maximize' or 'minimize', got {checks.shown(self.direction)}")
-        checks.seed("seed", self.seed)
-        checks.count("patience", self.patience, least=0)
+        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
+        object.__setattr__(self, "patience", checks.count("patience", self.patience, least=0))
 
     @property
     def sign(self) -> float:

@@ -61,6 +61,7 @@ REFUSED = (
     "dw.run('gp-ucb', WORLD, 5)",
 )
 FINE = (
+    "dw.Study('s', space=BOX, seed=np.int8(3), patience=np.int64(3)).ask()",
     "played(dw.policy('sw-gp-ucb', BOX, window=2**53))",
     "played(dw.policy('r-gp-ucb', BOX, interval=2**53))",
     "played(dw.policy('master-gp-ucb', GRID, seed=2**64 - 1))",
