@@ -21,7 +21,9 @@ from rich.progress import Progress  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from benchmarks.peers.shelf import pairs  # noqa: E402
+from driftwise.auto.policy import Auto  # noqa: E402
 from driftwise.environments.world import SeededEnvironment  # noqa: E402
+from driftwise.gp.time_kernels import Forgetting  # noqa: E402
 from driftwise.lab.engine import engine  # noqa: E402
 from driftwise.lab.experiment import conduct, versions  # noqa: E402
 from driftwise.lab.measures import paired  # noqa: E402
@@ -30,9 +32,7 @@ from driftwise.lab.results import Folder, failures  # noqa: E402
 from driftwise.lab.suites import suite  # noqa: E402
 from driftwise.lab.trials import Trial  # noqa: E402
 from driftwise.plots.dots import Dot, DotPanel, dots  # noqa: E402
-from driftwise.policies.auto import Auto  # noqa: E402
 from driftwise.records import Array  # noqa: E402
-from driftwise.time_kernels import Forgetting  # noqa: E402
 
 SUITE, WORLDS = "drift-zoo", ("box2d/still", "box2d/abrupt-often", "box2d/slow-0.01", "box2d/rotating")
 WIDTH = 160  # of a table that is not on a screen

@@ -6,12 +6,12 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
-from driftwise.bank import DOUBT, FAR, OUT, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
-from driftwise.chorus import SHORTEST, STANDS, worth_a_look
-from driftwise.mixture import Mixture
+from driftwise.auto.data import CAUTION, NEAR, SPAN, Frame, Memory, Seen
+from driftwise.auto.experts import DOUBT, FAR, OUT, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
+from driftwise.auto.mixture import Mixture
+from driftwise.auto.stacked import SHORTEST, STANDS, worth_a_look
+from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
 from driftwise.records import Observation
-from driftwise.seen import CAUTION, NEAR, SPAN, Frame, Memory, Seen
-from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime
 
 KERNELS = (RBF(0.3), Matern(2.5, 0.6))
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(1.5, 20.0))
@@ -221,7 +221,7 @@ def test_points_asked_in_blocks_are_answered_as_all_at_once(monkeypatch):
     mixture, _ = mixed(window(30), EXPERTS, 67.0)
     X = np.random.default_rng(1).random((11, 2))
     at_once = (*mixture.predict_gradient(X), *mixture.optimism_gradient(X, 2.0), mixture.weights(X))
-    monkeypatch.setattr("driftwise.mixture.BLOCK", 4 * len(EXPERTS) * 30)
+    monkeypatch.setattr("driftwise.auto.mixture.BLOCK", 4 * len(EXPERTS) * 30)
     in_blocks = (*mixture.predict_gradient(X), *mixture.optimism_gradient(X, 2.0), mixture.weights(X))
     for one, other in zip(at_once, in_blocks, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

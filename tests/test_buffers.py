@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.buffers import Rows
+from driftwise.gp.buffers import Rows
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftwise import RBF
-from driftwise.design import TOLERANCE, Arms, gap, greedy, spread, tradeoff
+from driftwise.policies.opkb_design import TOLERANCE, Arms, gap, greedy, spread, tradeoff
 from oracles import dense_posterior, finite_difference
 
 CORRELATED = np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]])

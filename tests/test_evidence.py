@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from driftwise import RBF, Matern
-from driftwise.evidence import Evidence, Hyper
+from driftwise.policies.w_dbo_fit import Evidence, Hyper
 from oracles import finite_difference
 
 

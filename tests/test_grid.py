@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import cholesky, solve_triangular
 
 from driftwise.errors import InvalidInput
-from driftwise.grid import REFRESH, Grid, GridPosterior
-from driftwise.kernels import RBF, Linear, Matern, Scaled, Sum
+from driftwise.gp.grid import REFRESH, Grid, GridPosterior
+from driftwise.gp.kernels import RBF, Linear, Matern, Scaled, Sum
 from driftwise.records import Observation
 from oracles import dense_information_gain, dense_posterior
 
@@ -194,7 +194,7 @@ def test_more_candidates_than_are_kept_as_a_matrix(monkeypatch):
     X = np.random.default_rng(13).random((60, 3))
     small = Grid(X, Sum(Linear(), RBF(0.2)), 0.01)
     expected = bits(fold(small, log_of(small, 700), 20))
-    monkeypatch.setattr("driftwise.grid.LARGEST_MATRIX", 10)
+    monkeypatch.setattr("driftwise.gp.grid.LARGEST_MATRIX", 10)
     large = Grid(X, Sum(Linear(), RBF(0.2)), 0.01)
     assert bits(fold(large, log_of(large, 700), 20)) == expected
 

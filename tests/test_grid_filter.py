@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from driftwise.errors import InvalidInput
-from driftwise.grid import Grid
-from driftwise.grid_filter import BLOCK, GridFilter, Rewards
-from driftwise.kernels import RBF, Matern
-from driftwise.posterior import location_scale
+from driftwise.gp.grid import Grid
+from driftwise.gp.grid_filter import BLOCK, GridFilter, Rewards
+from driftwise.gp.kernels import RBF, Matern
+from driftwise.gp.posterior import location_scale
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
 from driftwise.records import Observation
-from driftwise.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
 from oracles import dense_information_gain, dense_posterior
 
 TIMES = [Forgetting(0.0), Forgetting(0.05), Wiener(0.03), MaternInTime(1.5, 20.0), MaternInTime(2.5, 20.0)]

@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from driftwise import information
 from driftwise.errors import InvalidInput
-from driftwise.information import (
+from driftwise.gp.kernels import RBF, Linear, Matern
+from driftwise.theory import information
+from driftwise.theory.information import (
     CERTIFICATE,
     MaximumGain,
     greedy_gain,
@@ -17,7 +18,6 @@ from driftwise.information import (
     matern_order_2009,
     rbf_order,
 )
-from driftwise.kernels import RBF, Linear, Matern
 
 
 def gain(kernel, X, noise):

@@ -7,7 +7,7 @@ from hypothesis import given
 from sklearn.gaussian_process import kernels as sk
 
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Empirical, Linear, Matern, Product, Scaled, Stretched, Sum, check_bounded
+from driftwise.gp.kernels import RBF, Empirical, Linear, Matern, Product, Scaled, Stretched, Sum, check_bounded
 from oracles import finite_difference
 
 PER_DIMENSION = (0.3, 0.7, 1.9)

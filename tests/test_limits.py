@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from driftwise import Candidates, Choice, Float, Int, Study, codec, limits, policy
+from driftwise import Candidates, Choice, Float, Int, Study, limits, policy
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Matern, _squared_distance
+from driftwise.gp.kernels import RBF, Matern, _squared_distance
 from driftwise.policies import REGISTRY
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Box, as_space
 from driftwise.spaces.many import CLIMBS, FEW, LOOKS, OBSERVED, SCANNED, maximise_in_many
+from driftwise.store import codec
 
 LARGE: dict[str, Any] = {
     "a choice of 10,000": lambda: {"c": Choice(range(10_000))},

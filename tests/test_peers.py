@@ -21,7 +21,7 @@ from benchmarks.peers.stepper import step
 from benchmarks.peers.worker import answer, trial_of
 from scipy import stats
 
-from driftwise.environments import worlds
+from driftwise.environments import catalogue
 from driftwise.environments.drift import Rotating
 from driftwise.environments.noise import Gaussian
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
@@ -51,11 +51,11 @@ class Fake:
 
 
 def rotating(*, seed, horizon, name="box", period=30.0):
-    return worlds.on_box(Rotating(period), seed=seed, horizon=horizon, name=name)
+    return catalogue.on_box(Rotating(period), seed=seed, horizon=horizon, name=name)
 
 
 def line(*, seed, horizon):
-    return worlds.still(seed=seed)
+    return catalogue.still(seed=seed)
 
 
 BOX = Case("box", rotating, horizon=12, seeds=2)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftwise import RBF
-from driftwise.pooled import pooled
+from driftwise.gp.repeated import pooled
 from oracles import dense_posterior
 
 

@@ -6,8 +6,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Linear, Matern, Scaled, Sum
-from driftwise.posterior import Posterior, location_scale
+from driftwise.gp.kernels import RBF, Linear, Matern, Scaled, Sum
+from driftwise.gp.posterior import Posterior, location_scale
 from driftwise.records import Observation
 from oracles import dense_information_gain, dense_posterior, finite_difference
 

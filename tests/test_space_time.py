@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from driftwise import Candidates, Float, limits
-from driftwise.acquisition import Model
-from driftwise.grid_filter import GridFilter
-from driftwise.kernels import RBF
-from driftwise.posterior import Posterior
+from driftwise.gp.belief import Model
+from driftwise.gp.grid_filter import GridFilter
+from driftwise.gp.kernels import RBF
+from driftwise.gp.posterior import Posterior
+from driftwise.gp.space_time import SpaceTimePosterior, TimedModel
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
 from driftwise.records import Observation
-from driftwise.space_time import SpaceTimePosterior, TimedModel
 from driftwise.spaces import as_space
-from driftwise.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
 from oracles import dense_posterior, finite_difference
 
 TIMES = [Forgetting(0.05), Wiener(0.03), MaternInTime(1.5, 20.0), MaternInTime(2.5, 20.0)]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Matern
-from driftwise.bank import OUT, Bank, Expert, Tide
-from driftwise.seen import Frame, Memory, Seen
-from driftwise.survey import PERIODS, Survey
-from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime
+from driftwise.auto.data import Frame, Memory, Seen
+from driftwise.auto.experts import OUT, Bank, Expert, Tide
+from driftwise.auto.search import PERIODS, Survey
+from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
 
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
 BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))

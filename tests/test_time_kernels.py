@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import expm
 
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Matern
-from driftwise.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
+from driftwise.gp.kernels import RBF, Matern
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
 from oracles import finite_difference
 
 ALL = [Forgetting(0.0), Forgetting(0.19), Wiener(0.03), MaternInTime(1.5, 7.0), MaternInTime(2.5, 7.0)]

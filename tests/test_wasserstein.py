@@ -6,8 +6,8 @@ from scipy import integrate
 
 from driftwise import RBF, Linear, Matern, Scaled
 from driftwise.errors import InvalidInput
-from driftwise.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
-from driftwise.wasserstein import over_space, over_time, overlaps, relevance
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
+from driftwise.policies.w_dbo_relevance import over_space, over_time, overlaps, relevance
 from oracles import dense_posterior
 
 SPACES = [RBF(0.3), Matern(0.5, 0.3), Matern(1.5, 0.3), Matern(2.5, 0.3)]

@@ -1,10 +1,10 @@
 """driftwise: time-varying Bayesian optimisation."""
 
 from driftwise.environments import environment
-from driftwise.kernels import RBF, Linear, Matern, Product, Scaled, Sum
+from driftwise.gp.kernels import RBF, Linear, Matern, Product, Scaled, Sum
+from driftwise.gp.posterior import Posterior
 from driftwise.lab import run
 from driftwise.policies import policy
-from driftwise.posterior import Posterior
 from driftwise.spaces import Candidates, Choice, Float, Int
 from driftwise.study import Study
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,11 @@ class Observation:
     at: float
     x: Point
     y: float
+
+
+def signed(seen: Observation, sign: float) -> Observation:
+    """As policies see it, which maximise: with the sign flipped if the study minimises."""
+    return seen if sign > 0 else replace(seen, y=-seen.y)
 
 
 def time_of_next(number: int, newest: Observation | None) -> float:

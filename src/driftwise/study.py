@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from driftwise import checks, codec, history
-from driftwise.acquisition import Belief, Ucb
-from driftwise.diagnosis import Diagnosis
-from driftwise.differences import difference
+from driftwise import checks
+from driftwise.auto import drift_history as history
+from driftwise.auto.diagnosis import Diagnosis
+from driftwise.auto.drift_history import Explain, Moment
+from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput, StoreError
-from driftwise.fold import Fold, Missing
-from driftwise.history import Explain, Moment
+from driftwise.gp.belief import Belief, Ucb
 from driftwise.policies import REGISTRY, AnyPolicy, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
+from driftwise.replay import Fold, Missing
 from driftwise.spaces import Space, as_space
-from driftwise.store import Asked, Choice, Chosen, Counts, Log, Store, Told, View, open_store
-from driftwise.threads import one_thread
+from driftwise.store import Asked, Choice, Chosen, Counts, Log, Store, Told, View, codec, open_store
+from driftwise.store.config_diff import difference
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
 SIGNS = {"maximize": 1.0, "minimize": -1.0}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from driftwise import Study, plots
+from driftwise.auto.diagnosis import Change, Diagnosis
+from driftwise.auto.drift_history import Moment
 from driftwise.cli.over_time import LINES, over_time
-from driftwise.diagnosis import Change, Diagnosis
-from driftwise.history import Moment
 from driftwise.plots.style import CSS
 
 CREATE = "study create s --float x=0:1 --policy auto"

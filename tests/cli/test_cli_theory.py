@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Candidates, Linear, Scaled, policy
-from driftwise.information import greedy_gain
+from driftwise.theory.information import greedy_gain
 from driftwise.theory.promises import cube
 
 

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise import Candidates, Choice, Float, Int, codec
+from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
 from driftwise.policies import REGISTRY, policy, replay
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import as_space
+from driftwise.store import codec
 
 STEPS = 21
 UNTOLD = {5, 11, 12}  # asked and never told, as abandoned suggestions are

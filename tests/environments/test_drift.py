@@ -17,9 +17,9 @@ from driftwise.environments import (
     Whitened,
     World,
 )
-from driftwise.environments.worlds import grid
+from driftwise.environments.catalogue import grid
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Matern
+from driftwise.gp.kernels import RBF, Matern
 
 LINE = grid(20, 1)
 DRIFTS = [

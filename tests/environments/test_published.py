@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from driftwise.environments.catalogue import deng_abrupt, deng_slow
 from driftwise.environments.published import cheung, hong, iwazaki, mandl
-from driftwise.environments.worlds import deng_abrupt, deng_slow
-from driftwise.kernels import RBF, Linear, Matern
+from driftwise.gp.kernels import RBF, Linear, Matern
 from driftwise.rng import Stream, generator
 
 

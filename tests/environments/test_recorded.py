@@ -6,7 +6,7 @@ import pytest
 import driftwise as dw
 from driftwise.environments import recorded
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Empirical, Matern
+from driftwise.gp.kernels import RBF, Empirical, Matern
 
 REWARDS = np.random.default_rng(0).standard_normal((12, 3)) @ np.array([[1.0, 0.5, 0], [0, 1, 0.3], [0, 0, 0.2]])
 POINTS = np.array([[0.0, 10.0], [0.5, 20.0], [1.0, 15.0]])

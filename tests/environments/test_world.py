@@ -7,10 +7,10 @@ import pytest
 
 from driftwise import Choice, Float, Int
 from driftwise.environments import REGISTRY, Abrupt, Chain, Expansion, Gaussian, Rotating, Still, World, environment
-from driftwise.environments.tape import KEPT
-from driftwise.environments.worlds import grid, on_box
+from driftwise.environments.catalogue import grid, on_box
+from driftwise.environments.playback import KEPT
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.kernels import RBF
+from driftwise.gp.kernels import RBF
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box
 

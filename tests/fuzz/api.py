@@ -25,23 +25,13 @@ import numpy as np
 from tests.fuzz.arguments import NASTY, PLAUSIBLE
 
 import driftwise as dw
-from driftwise import (
-    acquisition,
-    codec,
-    environments,
-    information,
-    kernels,
-    lab,
-    policies,
-    records,
-    spaces,
-    theory,
-    time_kernels,
-    widths,
-)
+from driftwise import environments, lab, policies, records, spaces, theory
 from driftwise.errors import DriftwiseError
+from driftwise.gp import belief as acquisition
+from driftwise.gp import kernels, time_kernels
 from driftwise.policies import ldp, ranges, tgp_ucb  # noqa: F401
-from driftwise.theory import promises
+from driftwise.store import codec
+from driftwise.theory import information, promises, widths
 
 SECONDS, PATIENCE = 5.0, 60.0  # a call may compute, and may wait on a busy machine
 MEMORY = 8 * 2**30  # bytes of address space, all told

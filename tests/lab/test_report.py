@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from driftwise.cli.app import app
 from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.lab.digest import POINTS, digest
 from driftwise.lab.inside import wanted
-from driftwise.lab.report import POINTS, digest
 from driftwise.lab.results import Results, read
 from driftwise.lab.trials import checkpoints
 from driftwise.report.lab import UNIT, lab_page

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Candidates, Choice, Float, Int, Study, environment, policy, run
+from driftwise.cli.belief_slices import slices
 from driftwise.errors import InvalidInput
 from driftwise.lab.demo import plan, scene
 from driftwise.lab.tasks import Contender, Task, perform, perform_all
 from driftwise.lab.traces import trace, truth
 from driftwise.policies import replay
 from driftwise.records import Ask
-from driftwise.slices import slices
 
 WORLD = environment("deng-abrupt", seed=3)
 

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from driftwise import RBF, Candidates, Choice, Float, Int, Study, policy
+from driftwise.auto.policy import BLOCK, LEVEL, ROUGH, SMOOTH, default_kernels
 from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
 from driftwise.policies import replay
-from driftwise.policies.auto import BLOCK, LEVEL, ROUGH, SMOOTH, default_kernels
 from driftwise.records import Ask, Observation
 from driftwise.spaces import as_space
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, laplace
 
-from driftwise import RBF, Candidates, Study, codec, policy
+from driftwise import RBF, Candidates, Study, policy
 from driftwise.errors import InvalidInput
 from driftwise.policies import replay
 from driftwise.policies.ldp import Mechanism, privatise
 from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation
 from driftwise.records import Ask, Observation
 from driftwise.rng import Stream, generator
+from driftwise.store import codec
 
 LINE = Candidates(np.linspace(0, 1, 25)[:, None])
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Candidates, Float
-from driftwise.codec import dumps, loads
 from driftwise.errors import InvalidInput
-from driftwise.information import MaximumGain
-from driftwise.kernels import Empirical
+from driftwise.gp.kernels import Empirical
 from driftwise.policies import policy, replay
 from driftwise.policies.master import Block, Instance, Master, theory_kappa
 from driftwise.records import Ask, Observation
-from driftwise.widths import Algorithm
+from driftwise.store.codec import dumps, loads
+from driftwise.theory.information import MaximumGain
+from driftwise.theory.widths import Algorithm
 
 EYE = Empirical(tuple(map(tuple, np.eye(3).tolist())))
 THREE = Candidates([0.0, 1.0, 2.0])

@@ -8,7 +8,7 @@ def main() -> None:
     import sys
 
     from driftwise.cli.app import app
-    from driftwise.threads import one_thread
+    from driftwise.concurrency.threads import one_thread
 
     for stream in (sys.stdout, sys.stderr):  # what a terminal's encoding has not is escaped
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

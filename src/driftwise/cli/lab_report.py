@@ -40,8 +40,8 @@ def report(
     """
     if out.suffix != ".html":
         raise InvalidInput(f"the report is an .html file, got {str(out)!r}; give -o report.html")
+    from driftwise.lab.digest import digest
     from driftwise.lab.inside import look_inside, wanted
-    from driftwise.lab.report import digest
     from driftwise.lab.results import failures, manifest, read
     from driftwise.plots.style import LIGHT, blank
     from driftwise.report.lab import lab_page

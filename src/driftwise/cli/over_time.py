@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from rich.text import Text
 
+from driftwise.auto.drift_history import STILL, Moment, alarms, changed
 from driftwise.cli.chart import WIDTH, dots
-from driftwise.history import STILL, Moment, alarms, changed
 
 LINES = 7  # of each of the two drawings
 MARGIN = 6

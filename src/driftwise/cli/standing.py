@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from driftwise.auto.diagnosis import Diagnosis
+from driftwise.auto.drift_history import FEW, STILL, Moment, alarms, changed
 from driftwise.cli import files, show
-from driftwise.diagnosis import Diagnosis
 from driftwise.errors import InvalidInput
-from driftwise.history import FEW, STILL, Moment, alarms, changed
 from driftwise.records import Recommendation
 from driftwise.study import Study, Summary
 from driftwise.text import visible

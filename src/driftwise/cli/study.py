@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from driftwise.auto.drift_history import FEW
 from driftwise.cli import files, parse, show, standing
 from driftwise.cli.study_check import check
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.history import FEW
 from driftwise.records import Params
 from driftwise.study import Study
 from driftwise.text import as_json as json_text
@@ -179,9 +179,9 @@ def show_study(
     With the policy auto also how the world moved: the drift and the observations in use over time, and the abrupt
     changes.
     """
+    from driftwise.cli.belief_slices import slices
     from driftwise.cli.chart import chart
     from driftwise.cli.over_time import over_time
-    from driftwise.slices import slices
 
     study = Study.open(name, path=path)
     if png is not None:

@@ -8,9 +8,9 @@ import numpy as np
 import typer
 
 from driftwise.cli import limits, parse, show
-from driftwise.information import MaximumGain
-from driftwise.kernels import Kernel, Scaled
+from driftwise.gp.kernels import Kernel, Scaled
 from driftwise.theory.bounds import Bound, Problem
+from driftwise.theory.information import MaximumGain
 from driftwise.theory.promises import Promise, cube, promises
 
 HEADER = ("policy", "P_T", "H or w", "γ", "β", "bound", "sharper bound")

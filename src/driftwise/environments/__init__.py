@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise import checks
-from driftwise.environments import worlds
+from driftwise.environments import catalogue
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still, Storm, Trend, Waves
 from driftwise.environments.moving import Moving, Translated
 from driftwise.environments.noise import Changing, Gaussian, Noise, Rademacher, Uniform
@@ -18,12 +18,12 @@ from driftwise.environments.world import Environment, SeededEnvironment, World
 from driftwise.errors import InvalidInput, NotFoundError
 
 REGISTRY: dict[str, Callable[..., World]] = {
-    "still": worlds.still,
-    "deng-abrupt": worlds.deng_abrupt,
-    "deng-slow": worlds.deng_slow,
-    "bogunovic": worlds.bogunovic,
-    "rotating": worlds.rotating,
-    "rotating-box": worlds.rotating_box,
+    "still": catalogue.still,
+    "deng-abrupt": catalogue.deng_abrupt,
+    "deng-slow": catalogue.deng_slow,
+    "bogunovic": catalogue.bogunovic,
+    "rotating": catalogue.rotating,
+    "rotating-box": catalogue.rotating_box,
 }
 
 __all__ = [

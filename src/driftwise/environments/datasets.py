@@ -24,7 +24,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.environments.recorded import Recorded, empirical, unordered
 from driftwise.errors import InvalidInput, missing_extra
-from driftwise.kernels import Kernel, Matern
+from driftwise.gp.kernels import Kernel, Matern
 from driftwise.records import Array
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Candidates

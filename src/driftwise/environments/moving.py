@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from driftwise import checks
 from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import highest
+from driftwise.environments.playback import BLOCK, KEPT, Recent, place
 from driftwise.environments.rkhs import Expansion, description
-from driftwise.environments.tape import BLOCK, KEPT, Recent, place
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Matern, as_kernel
+from driftwise.gp.kernels import RBF, Kernel, Matern, as_kernel
 from driftwise.records import Array, Point
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Space, as_space

@@ -10,12 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from driftwise.environments.catalogue import gaussian_process, grid, parts
 from driftwise.environments.drift import Abrupt, Chain, Waves
 from driftwise.environments.noise import Gaussian
 from driftwise.environments.rkhs import Coordinates, Expansion, Peaked, Whitened
 from driftwise.environments.world import World
-from driftwise.environments.worlds import gaussian_process, grid, parts
-from driftwise.kernels import RBF, Matern
+from driftwise.gp.kernels import RBF, Matern
 from driftwise.spaces import Candidates
 
 

@@ -16,7 +16,7 @@ from driftwise import checks
 from driftwise.environments.noise import Gaussian, Noise, as_noise
 from driftwise.environments.rkhs import Whitened
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Empirical, Kernel, Matern, as_kernel
+from driftwise.gp.kernels import Empirical, Kernel, Matern, as_kernel
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, Linear, as_kernel
-from driftwise.linalg import pivoted_cholesky, solve_lower
+from driftwise.gp.kernels import Kernel, Linear, as_kernel
+from driftwise.gp.linalg import pivoted_cholesky, solve_lower
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 
@@ -55,7 +55,7 @@ class Expansion:
 
     With `terms` only so many of the centres, drawn at random each time, have an a_i; the others have 0.
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> basis = Expansion(RBF(0.2), Candidates([[0.0], [0.5]]), norm=2.0)
     >>> a = basis.draw(np.random.default_rng(0))
     >>> round(float(basis.norms(a[None])[0]), 12)
@@ -108,7 +108,7 @@ class Whitened:
     The centres P are chosen among `points` by a pivoted Cholesky factorisation, until f ~ GP(0, k) holds at all of them
     within 1e-10 of the covariance: for smooth kernels they are few (219 of 2,500 for RBF(0.2) on a square).
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> X = Candidates(np.linspace(0, 1, 5))
     >>> F = Whitened(RBF(0.2), X).features(X.points)
     >>> bool(np.abs(F @ F.T - RBF(0.2)(X.points, X.points)).max() < 1e-9)

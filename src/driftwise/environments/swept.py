@@ -14,7 +14,7 @@ from driftwise.environments.functions import FUNCTIONS, Function
 from driftwise.environments.moving import Moving
 from driftwise.environments.noise import Gaussian
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.kernels import Matern
+from driftwise.gp.kernels import Matern
 from driftwise.records import Array
 from driftwise.spaces import Box, Float
 

@@ -13,9 +13,9 @@ from driftwise import checks
 from driftwise.environments.drift import Drift, as_drift
 from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import maxima, scan_points
+from driftwise.environments.playback import KEPT, Recent, Tape, place
 from driftwise.environments.rkhs import Basis, as_basis, description
-from driftwise.environments.tape import KEPT, Recent, Tape, place
-from driftwise.kernels import Kernel
+from driftwise.gp.kernels import Kernel
 from driftwise.records import Array, Point
 from driftwise.rng import generator
 from driftwise.spaces import Box, Space, as_space

@@ -18,7 +18,7 @@ class Case:
 
     The world is laid out for the horizon: its changes are at parts of it, and a quick case has them too.
 
-    >>> from driftwise.environments.worlds import deng_abrupt
+    >>> from driftwise.environments.catalogue import deng_abrupt
     >>> case = Case("abrupt", deng_abrupt, horizon=500, seeds=100)
     >>> case.quick().environment(seed=3).drift
     Abrupt(times=(10, 20))

@@ -9,12 +9,12 @@ import numpy as np
 
 from driftwise.environments import environment
 from driftwise.environments.world import SeededEnvironment
-from driftwise.information import greedy_gain
 from driftwise.lab.metrics import Interval, student
 from driftwise.lab.tasks import Contender, Outcome, Task
 from driftwise.lab.traces import Trace, trace, truth
 from driftwise.policies import Restart, Window
 from driftwise.records import Array
+from driftwise.theory.information import greedy_gain
 from driftwise.theory.schedules import known_budget
 
 WORLDS = ("deng-abrupt", "deng-slow")

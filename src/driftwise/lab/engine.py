@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from driftwise import checks
+from driftwise.concurrency.threads import one_thread
 from driftwise.errors import DriftwiseError, InvalidInput, missing_extra
 from driftwise.lab.trials import Result, Timing, Trial, perform
-from driftwise.threads import one_thread
 
 BATCH = 0.25  # seconds of work that are sent at once; a longer trial goes alone
 MOST = 64  # trials in a batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from driftwise.environments import datasets, published, worlds
+from driftwise.environments import catalogue, datasets, published
 from driftwise.environments.functions import FUNCTIONS
 from driftwise.environments.swept import swept
 from driftwise.errors import NotFoundError
@@ -24,7 +24,7 @@ bogunovic = Suite(
     tuple(
         Case(
             f"{name}/epsilon={epsilon}",
-            partial(worlds.bogunovic, epsilon=epsilon, nu=nu),
+            partial(catalogue.bogunovic, epsilon=epsilon, nu=nu),
             horizon=200 if nu is None else 300,
             seeds=200,
             definition=f"{'squared exponential' if nu is None else 'Matérn-5/2'}, ε = {epsilon}",
@@ -44,9 +44,14 @@ deng = Suite(
     "Noise: Gaussian, standard deviation 0.1. f is not scaled (‖f‖_H is about 6). Slow: f_5 is reached at T/2.",
     (
         Case(
-            "abrupt", worlds.deng_abrupt, 500, 100, "three functions, changes at T/5 and 2T/5", ("abrupt", "candidates")
+            "abrupt",
+            catalogue.deng_abrupt,
+            500,
+            100,
+            "three functions, changes at T/5 and 2T/5",
+            ("abrupt", "candidates"),
         ),
-        Case("slow", worlds.deng_slow, 500, 100, "straight lines between three functions", ("slow", "candidates")),
+        Case("slow", catalogue.deng_slow, 500, 100, "straight lines between three functions", ("slow", "candidates")),
     ),
 )
 

@@ -16,14 +16,14 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import qmc
 
+from driftwise.environments.catalogue import grid, on_box, parts
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Still, Storm, Trend
 from driftwise.environments.moving import Moving, Translated
 from driftwise.environments.noise import Changing, Gaussian, Noise
 from driftwise.environments.rkhs import Expansion, Whitened
 from driftwise.environments.world import World
-from driftwise.environments.worlds import grid, on_box, parts
 from driftwise.errors import NotFoundError
-from driftwise.kernels import RBF
+from driftwise.gp.kernels import RBF
 from driftwise.spaces import Box, Candidates, Float
 
 NOISE = Gaussian(0.1)

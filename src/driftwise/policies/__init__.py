@@ -6,9 +6,9 @@ import inspect
 from typing import Any
 
 from driftwise import checks
+from driftwise.auto.policy import Auto
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
-from driftwise.policies.auto import Auto
 from driftwise.policies.base import AnyPolicy, Policy, replay
 from driftwise.policies.bob_gp_ucb import BobGpUcb
 from driftwise.policies.d_linucb import DLinUcb

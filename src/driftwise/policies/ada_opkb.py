@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks, limits
-from driftwise.acquisition import Belief, Model
-from driftwise.design import Arms, spread, tradeoff
 from driftwise.errors import InvalidInput
-from driftwise.grid import Grid
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model
+from driftwise.gp.grid import Grid
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.repeated import pooled
 from driftwise.policies import options
+from driftwise.policies.opkb_design import Arms, spread, tradeoff
 from driftwise.policies.ranges import Range
-from driftwise.pooled import pooled
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Space

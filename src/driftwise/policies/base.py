@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from driftwise.acquisition import Belief
+from driftwise.gp.belief import Belief
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space
 

@@ -10,16 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width
 from driftwise.errors import InvalidInput
-from driftwise.grid import GridPosterior
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Width
+from driftwise.gp.grid import GridPosterior
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.posterior import Posterior
 from driftwise.policies import options
 from driftwise.policies.base import AnyPolicy
 from driftwise.policies.ranges import Range
 from driftwise.policies.restart import Restart
 from driftwise.policies.window import Window
-from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Space

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width
-from driftwise.grid import REFRESH, GridPosterior
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Width
+from driftwise.gp.grid import REFRESH, GridPosterior
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.posterior import Posterior
 from driftwise.policies import options
-from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space
 from driftwise.theory import schedules

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Ucb, Width
-from driftwise.grid import GridPosterior
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Ucb, Width
+from driftwise.gp.grid import GridPosterior
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.posterior import Posterior
 from driftwise.policies import options
 from driftwise.policies.ranges import Range
-from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space
 

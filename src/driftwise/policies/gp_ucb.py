@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Width, optimistic
+from driftwise.gp.kernels import Kernel
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief
 from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Belief
 from driftwise.policies.base import AnyPolicy
 from driftwise.policies.inner import check_inner, inner_policy
 from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Ucb, Width, optimistic
-from driftwise.grid import GridPosterior
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Ucb, Width, optimistic
+from driftwise.gp.grid import GridPosterior
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.posterior import Posterior
 from driftwise.policies import options
 from driftwise.policies.ranges import Range
-from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Space

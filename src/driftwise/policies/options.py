@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from scipy.stats import qmc
 
-from driftwise import checks, limits, widths
-from driftwise.acquisition import Belief, Model, Width
+from driftwise import checks, limits
 from driftwise.errors import InvalidInput
-from driftwise.grid import GridPosterior
-from driftwise.information import MaximumGain
-from driftwise.kernels import Kernel, Matern, as_kernel, check_bounded
+from driftwise.gp.belief import Belief, Model, Width, check_kernel
+from driftwise.gp.grid import GridPosterior
+from driftwise.gp.kernels import Kernel, Matern, as_kernel, check_bounded
+from driftwise.gp.posterior import Posterior
 from driftwise.policies.ranges import Range
-from driftwise.posterior import Posterior
 from driftwise.records import Array
-from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
+from driftwise.theory import widths
+from driftwise.theory.information import MaximumGain
 from driftwise.theory.schedules import known_budget, unknown_budget
 
 BUDGET = "it is P_T, the variation of the world over the horizon"
@@ -56,15 +56,6 @@ def _an_instance(cls: type, example: str, name: str, value: Any) -> Any:
     if not isinstance(value, cls):
         raise InvalidInput(f"{name} must be {example}, got {checks.shown(value)}")
     return value
-
-
-def check_kernel(kernel: Kernel, space: Space) -> None:
-    """What a kernel cannot do on this space is refused now, and not at the first ask."""
-    X = space.points if space.points is not None else space.sample(generator(seed=0), 8)
-    with np.errstate(all="ignore"):
-        largest = float(np.max(np.append(kernel.diagonal(X), np.abs(kernel(X[:1], X)))))
-    if not largest <= checks.LARGEST:  # nor is nan
-        raise InvalidInput(f"the kernel must be at most 1e100 on the space, got {largest:g}; use Scaled(kernel, v)")
 
 
 def width(given: float | Width) -> Width:

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Ucb, Width
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Ucb, Width
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.space_time import WINDOW, Timed, TimedModel
+from driftwise.gp.time_kernels import Forgetting
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
-from driftwise.space_time import WINDOW, Timed, TimedModel
 from driftwise.spaces import Space
-from driftwise.time_kernels import Forgetting
 
 RATES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
 

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks, limits
-from driftwise.acquisition import Belief, Model, Width
-from driftwise.design import greedy
 from driftwise.errors import InvalidInput
-from driftwise.grid import Grid
-from driftwise.kernels import RBF, Kernel, Matern
+from driftwise.gp.belief import Belief, Model, Width
+from driftwise.gp.grid import Grid
+from driftwise.gp.kernels import RBF, Kernel, Matern
+from driftwise.gp.posterior import Posterior
+from driftwise.gp.repeated import pooled
 from driftwise.policies import options
-from driftwise.pooled import pooled
-from driftwise.posterior import Posterior
+from driftwise.policies.opkb_design import greedy
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Space

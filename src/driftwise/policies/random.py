@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from driftwise.acquisition import Belief
 from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Belief
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator

@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks, widths
-from driftwise.acquisition import Width, optimistic_in
-from driftwise.grid_filter import Rewards
+from driftwise import checks
+from driftwise.gp.belief import Width, optimistic_in
+from driftwise.gp.grid_filter import Rewards
+from driftwise.gp.ridge import Ridge
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
-from driftwise.ridge import Ridge
 from driftwise.spaces import Space, as_space
+from driftwise.theory import widths
 
 NONE = Rewards()
 

@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks, widths
-from driftwise.acquisition import Width, optimistic_in
-from driftwise.grid import REFRESH
+from driftwise import checks
+from driftwise.gp.belief import Width, optimistic_in
+from driftwise.gp.grid import REFRESH
+from driftwise.gp.posterior import location_scale
+from driftwise.gp.ridge import Ridge
 from driftwise.policies import options
-from driftwise.posterior import location_scale
 from driftwise.records import Array, Ask, Observation
-from driftwise.ridge import Ridge
 from driftwise.spaces import Space, as_space
+from driftwise.theory import widths
 
 CANCELLING = 1e-4  # where 1 − leverage is less, four of sixteen digits would be lost in forgetting
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief
 from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Belief
 from driftwise.policies.base import AnyPolicy
 from driftwise.policies.inner import check_inner, inner_policy
 from driftwise.records import Array, Ask, Observation

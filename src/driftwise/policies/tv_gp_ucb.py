@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Width, optimistic
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.space_time import WINDOW, Timed, TimedModel
+from driftwise.gp.time_kernels import Forgetting
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
-from driftwise.space_time import WINDOW, Timed, TimedModel
 from driftwise.spaces import Space
-from driftwise.time_kernels import Forgetting
 
 
 @dataclass(frozen=True)

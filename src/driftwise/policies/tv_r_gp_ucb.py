@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Matern, Scaled
+from driftwise.gp.belief import Belief, Model, Width
+from driftwise.gp.kernels import RBF, Kernel, Matern, Scaled
+from driftwise.gp.time_kernels import Forgetting
 from driftwise.policies import options
 from driftwise.policies.restart import Block, Restart
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space
-from driftwise.time_kernels import Forgetting
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Width, optimistic
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.space_time import WINDOW, SpaceTimePosterior, Timed, TimedModel
+from driftwise.gp.time_kernels import Wiener
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
-from driftwise.space_time import WINDOW, SpaceTimePosterior, Timed, TimedModel
 from driftwise.spaces import Space
-from driftwise.time_kernels import Wiener
 
 NEWEST = 10  # kept whatever else there is
 BINS = 20  # cells per axis, of each of which the newest observation is kept

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.acquisition import Belief, Model, Ucb, Width
-from driftwise.clock import bound, middle
 from driftwise.errors import InvalidInput
-from driftwise.evidence import Evidence, Hyper
-from driftwise.kernels import RBF, Kernel, Matern
+from driftwise.gp.belief import Belief, Model, Ucb, Width
+from driftwise.gp.clock import bound, middle
+from driftwise.gp.kernels import RBF, Kernel, Matern
+from driftwise.gp.posterior import Posterior
+from driftwise.gp.space_time import SpaceTimePosterior
+from driftwise.gp.time_kernels import MaternInTime
 from driftwise.policies import options
-from driftwise.posterior import Posterior
+from driftwise.policies.w_dbo_fit import Evidence, Hyper
+from driftwise.policies.w_dbo_relevance import overlaps, relevance
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator
-from driftwise.space_time import SpaceTimePosterior
 from driftwise.spaces import Space
-from driftwise.time_kernels import MaternInTime
-from driftwise.wasserstein import overlaps, relevance
 
 FEWEST = 2  # observations that are never dropped
 LARGEST_EXPONENT = 100.0  # after any pause, however long, the budget is a number
@@ -54,7 +54,7 @@ class GrowingWidth:
 class WDbo:
     """x_t = argmax μ + βσ at (x, now); then drop the least relevant i, at the price 1 + R_i, while the budget lasts.
 
-    The budget grows by (1 + α)^{Δt/ℓ_T}; `driftwise.wasserstein` has the relevance R_i. The kernel is variance·k_S·k_T,
+    The budget grows by (1 + α)^{Δt/ℓ_T}; `w_dbo_relevance.py` has the relevance R_i. The kernel is variance·k_S·k_T,
     with k_T Matérn in the user's time `at`; its four numbers are fitted by evidence each time the observation's number
     passes a multiple of `refit`, or stay as given where refit = 0. On boxes and candidates; it needs to know nothing.
     O(n³) a step and an observation dropped for the n observations kept, of which there are at most `most`. σ is that of

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Model, Width, optimistic
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Model, Width, optimistic
+from driftwise.gp.faded import WeightedPosterior
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.posterior import Posterior
 from driftwise.policies import options
-from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space
-from driftwise.weighted import WeightedPosterior
 
 CUTOFF = 1e-6  # an observation of less weight than this is dropped: it has noise variance 10⁶ λ
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.grid import REFRESH
-from driftwise.kernels import Kernel
+from driftwise.gp.belief import Belief, Model, Width, optimistic
+from driftwise.gp.grid import REFRESH
+from driftwise.gp.kernels import Kernel
 from driftwise.policies import options
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Space

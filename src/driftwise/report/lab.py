@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.lab.digest import CaseView, Digest, SuiteView
 from driftwise.lab.inside import Inside
 from driftwise.lab.measures import LEVEL
-from driftwise.lab.report import CaseView, Digest, SuiteView
 from driftwise.lab.tables import Line
 from driftwise.plots.style import CSS, svg
 from driftwise.report import lab_pictures as pictures

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.lab.digest import CaseView, Digest, SuiteView
 from driftwise.lab.inside import Inside
-from driftwise.lab.report import CaseView, Digest, SuiteView
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.cases import Regret, case_curves, cost_against_regret, heat_map
 from driftwise.plots.dots import Dot, DotPanel, dots

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from driftwise.concurrency.guard import Guard
 from driftwise.errors import DriftwiseError, NotFoundError, StoreError
-from driftwise.guard import Guard
 from driftwise.store import connection as connections
 from driftwise.store import files, forks, old_format, rows, schema
 from driftwise.store.base import Counts

@@ -11,7 +11,6 @@ from scipy.stats import qmc
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.information import as_gain
 from driftwise.records import Array
 from driftwise.theory.bounds import (
     Bound,
@@ -21,8 +20,9 @@ from driftwise.theory.bounds import (
     sharp_window_bound,
     window_bound,
 )
+from driftwise.theory.information import as_gain
 from driftwise.theory.schedules import known_budget, unknown_budget
-from driftwise.widths import confidence
+from driftwise.theory.widths import confidence
 
 DIMENSIONS, POINTS = 1000, 10_000  # of which γ is computed: a table of 80 MB at most
 

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from driftwise.information import greedy_gain, linear_order, matern_order, matern_order_2009, rbf_order
-from driftwise.kernels import RBF, Kernel, Linear, Matern
+from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
 from driftwise.lab.theory.regret import loglog
 from driftwise.lab.theory.settings import Settings
 from driftwise.records import Array
+from driftwise.theory.information import greedy_gain, linear_order, matern_order, matern_order_2009, rbf_order
 from driftwise.theory.promises import cube
 
 NOISE = 0.01

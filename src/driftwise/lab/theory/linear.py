@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.kernels import Linear
+from driftwise.gp.kernels import Linear
 from driftwise.lab.run import run
 from driftwise.lab.theory.coverage import LENGTHS
 from driftwise.lab.theory.regret import Played, RegretJob, Setting, played, slopes

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.environments.world import World
-from driftwise.information import MaximumGain
-from driftwise.kernels import Kernel
+from driftwise.gp.kernels import Kernel
 from driftwise.lab.run import run
 from driftwise.lab.theory.coverage import LENGTHS
 from driftwise.lab.theory.settings import Settings, smooth, turning
@@ -20,6 +19,7 @@ from driftwise.records import Array
 from driftwise.spaces import Candidates
 from driftwise.theory import bounds
 from driftwise.theory.bounds import Bound, Problem
+from driftwise.theory.information import MaximumGain
 from driftwise.theory.schedules import known_budget
 
 THEOREM = {"T": 0.75, "P_T": 0.25}  # Õ(γ^{7/8} P_T^{1/4} T^{3/4})

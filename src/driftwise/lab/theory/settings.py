@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from driftwise.environments.catalogue import line
 from driftwise.environments.drift import Draw
 from driftwise.environments.noise import Gaussian
 from driftwise.environments.rkhs import Whitened
 from driftwise.environments.world import World
-from driftwise.environments.worlds import line
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel
+from driftwise.gp.kernels import RBF, Kernel
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 

@@ -19,10 +19,10 @@ from scipy import special
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Matern
-from driftwise.linalg import cholesky, invert_lower
+from driftwise.gp.kernels import RBF, Kernel, Matern
+from driftwise.gp.linalg import cholesky, invert_lower
+from driftwise.gp.time_kernels import UNDERFLOW, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
-from driftwise.time_kernels import UNDERFLOW, Forgetting, MaternInTime, TimeKernel
 
 
 def relevance(K: Array, noise: float, y: Array, C: Array, variance: float = 1.0) -> Array:

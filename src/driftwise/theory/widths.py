@@ -14,11 +14,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Width
 from driftwise.errors import InvalidInput
-from driftwise.information import MaximumGain, as_gain
-from driftwise.kernels import Matern
-from driftwise.posterior import Posterior
+from driftwise.gp.belief import Belief, Width
+from driftwise.gp.kernels import Matern
+from driftwise.gp.posterior import Posterior
+from driftwise.theory.information import MaximumGain, as_gain
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from driftwise.kernels import Kernel, Stretched
-from driftwise.linalg import cholesky, extend_inverse_lower, invert_lower, solve_lower
+from driftwise.auto.data import Seen
+from driftwise.gp.kernels import Kernel, Stretched
+from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, solve_lower
+from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
-from driftwise.seen import Seen
-from driftwise.time_kernels import TimeKernel
 
 SHARE = 0.01  # of the weight goes back to the prior within its family at each observation
 RARE = 0.0005  # and so much to all families
@@ -65,7 +65,7 @@ class Expert:
 
     `noise` is the noise now; `earlier` are those it had before, each with the number up to which it had it.
 
-    >>> from driftwise.time_kernels import Forgetting
+    >>> from driftwise.gp.time_kernels import Forgetting
     >>> Expert(0, Forgetting(0.0), 0.1, earlier=((3, 0.01),)).noises(np.arange(1, 5)).tolist()
     [0.01, 0.01, 0.1, 0.1]
     """

@@ -15,8 +15,8 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel
-from driftwise.linalg import border, cholesky, extend_inverse_lower, invert_lower, times_lower
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.linalg import border, cholesky, extend_inverse_lower, invert_lower, times_lower
 from driftwise.records import Array, Observation, Point
 
 _NOTHING = np.zeros((0, 0))
@@ -28,7 +28,7 @@ SINGULAR = 1e-9  # below this part of the largest prior variance, a point's own 
 class Posterior:
     """GP(0, k) given n observations with noise variance λ; with `standardise`, of rewards less their mean, by their sd.
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> posterior = Posterior(RBF(0.2), noise=0.01).append([0.5], 1.0)
     >>> mean, std = posterior.predict(np.array([[0.5], [3.0]]))
     >>> mean.round(4).tolist(), std.round(4).tolist()

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from driftwise.bank import Fit, Shape
-from driftwise.linalg import times_lower
+from driftwise.auto.experts import Fit, Shape
+from driftwise.gp.linalg import times_lower
+from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
-from driftwise.time_kernels import TimeKernel
 
 STANDS = 400  # steps for which a world that never changed abruptly is expected not to
 SHORTEST = 100  # steps for which anything that is found is good

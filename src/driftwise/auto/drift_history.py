@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from driftwise import checks
-from driftwise.diagnosis import RECENT, Diagnosis
-from driftwise.fold import signed
-from driftwise.policies import AnyPolicy
-from driftwise.records import Ask, Observation, time_of_next
+from driftwise.auto.diagnosis import RECENT, Diagnosis
+from driftwise.records import Ask, Observation, signed, time_of_next
 
 APART = RECENT // 2  # observations between two moments at most: an alarm stays for RECENT, and none is to be missed
 FEW = 8  # rewards, before which nothing can be said of how the world moves
 STILL = 1e-4  # at a slower rate two hundred steps bring 2%: the world as good as stands still
+
+
+class Folding(Protocol):
+    """What is needed of a policy here."""
+
+    @property
+    def memory(self) -> int | None: ...
+    def start(self) -> Any: ...
+    def update(self, state: Any, seen: Observation) -> Any: ...
+
 
 Explain = Callable[[Any, Ask], Diagnosis]  # a policy's `diagnose`
 
@@ -30,14 +38,14 @@ class Moment:
     drift: Diagnosis
 
 
-def needed(policy: AnyPolicy, points: int) -> int | None:
+def needed(policy: Folding, points: int) -> int | None:
     """How many of the last observations `history` reads; None: all."""
     # the state of the oldest moment, too, is folded from as much as the policy remembers
     return None if policy.memory is None else policy.memory + _span(points)
 
 
 def history(
-    policy: AnyPolicy, log: Sequence[Observation], explain: Explain, *, points: int, sign: float = 1.0
+    policy: Folding, log: Sequence[Observation], explain: Explain, *, points: int, sign: float = 1.0
 ) -> list[Moment]:
     """What `explain` said at `points` moments, spread evenly over the end of `log`; the last observation is one."""
     chosen = set(places(len(log), points))

@@ -21,7 +21,10 @@ from driftwise import checks, policies
 from driftwise.errors import InvalidInput
 
 # where descriptions are made; a package stands for the modules it imports
-ROOMS = ("kernels", "time_kernels", "spaces", "acquisition", "information", "widths", "policies")
+ROOMS = (
+    *("gp.kernels", "gp.time_kernels", "gp.belief", "spaces"),
+    *("theory.information", "theory.widths", "policies", "auto.policy"),
+)
 
 
 def dumps(value: Any) -> str:

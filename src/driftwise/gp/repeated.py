@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.kernels import Kernel
-from driftwise.posterior import Posterior
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.posterior import Posterior
 from driftwise.records import Array
 
 
@@ -17,7 +17,7 @@ def pooled(
     Exact in mean and variance, whatever the number of observations: A = K + diag(λ/c) over the points seen. Its `len`,
     `information_gain` and standardising are of the means, not of the observations behind them.
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> belief = pooled(RBF(0.2), 0.1, np.array([[0.0], [1.0]]), np.array([10.0, 0.0]), np.array([5.0, 0.0]))
     >>> round(float(belief.predict(np.array([[0.0]]))[0][0]), 4) == round(0.5 / 1.01, 4)
     True

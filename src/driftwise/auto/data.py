@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from driftwise.clock import reckoned, typical_gap
+from driftwise.gp.clock import reckoned, typical_gap
 from driftwise.records import Array, Observation
 
 SPAN = 2000  # observations of which some are kept

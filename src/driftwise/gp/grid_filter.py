@@ -30,12 +30,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftwise.buffers import Rows
-from driftwise.clock import LONG, bound, middle
 from driftwise.errors import InvalidInput
-from driftwise.grid import Grid
+from driftwise.gp.buffers import Rows
+from driftwise.gp.clock import LONG, bound, middle
+from driftwise.gp.grid import Grid
+from driftwise.gp.time_kernels import StateSpace
 from driftwise.records import Array, Observation, Point
-from driftwise.time_kernels import StateSpace
 
 BLOCK = 64  # observations between two foldings
 
@@ -64,8 +64,8 @@ class Rewards:
 class GridFilter:
     """GP(0, k_S·k_T) given everything observed, at every candidate and at time `now`. A `Belief`.
 
-    >>> from driftwise.kernels import RBF
-    >>> from driftwise.time_kernels import Forgetting
+    >>> from driftwise.gp.kernels import RBF
+    >>> from driftwise.gp.time_kernels import Forgetting
     >>> belief = GridFilter.prior(Grid(np.array([[0.0], [1.0]]), RBF(0.1), noise=0.1), Forgetting(0.19))
     >>> belief = belief.observe(Observation(number=1, at=1.0, x=(0.0,), y=1.1)).at(2.0)
     >>> mean, std = belief.predict(belief.grid.points)

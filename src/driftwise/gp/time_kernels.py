@@ -17,7 +17,7 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, as_kernel
+from driftwise.gp.kernels import Kernel, as_kernel
 from driftwise.records import Array
 
 UNDERFLOW = 800.0  # e^−800 is 0 in float64, and no power of 800 overflows

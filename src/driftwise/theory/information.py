@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, as_kernel
-from driftwise.linalg import solve_lower
+from driftwise.gp.kernels import Kernel, as_kernel
+from driftwise.gp.linalg import solve_lower
 from driftwise.records import Array, Point
 
 CERTIFICATE = math.e / (math.e - 1)  # γ_n is at most this times the greedy value
@@ -46,7 +46,7 @@ class GainCurve:
 def greedy_gain(kernel: Kernel, points: Sequence[Sequence[float]] | Array, noise: float, n: int) -> GainCurve:
     """γ_1 … γ_n over finitely many points, from below and from above.
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> curve = greedy_gain(RBF(0.2), [[0.0], [9.0]], noise=1.0, n=4)
     >>> (curve.lower / math.log(2)).round(4).tolist()
     [0.5, 1.0, 1.2925, 1.585]
@@ -64,7 +64,7 @@ def greedy_gain(kernel: Kernel, points: Sequence[Sequence[float]] | Array, noise
 class MaximumGain:
     """n ↦ γ_n over finitely many points, from below; the search goes on from where it was when more is asked.
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> gain = MaximumGain(RBF(0.2), 1.0, ((0.0,), (9.0,)))
     >>> round(gain(2), 4), round(gain.upper(2), 4)
     (0.6931, 1.0965)

@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, Self
 
+import numpy as np
+
 from driftwise import checks, limits
-from driftwise.grid import Grid, GridPosterior
-from driftwise.kernels import Kernel, Matern, as_kernel
-from driftwise.posterior import Posterior
+from driftwise.errors import InvalidInput
+from driftwise.gp.grid import Grid, GridPosterior
+from driftwise.gp.kernels import Kernel, Matern, as_kernel
+from driftwise.gp.posterior import Posterior
 from driftwise.records import Array, Ask, Observation, Point
+from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
 
 LARGEST_GRID = 20_000  # candidates up to which a belief is kept at all of them, a row of numbers for each observation
@@ -113,3 +117,12 @@ def optimistic_in(space: Space, belief: Belief, width: Width, ask: Ask) -> Array
 def optimistic(model: Model, belief: Belief, width: Width, ask: Ask) -> Array:
     """The same in a model's space."""
     return optimistic_in(model.space, belief, width, ask)
+
+
+def check_kernel(kernel: Kernel, space: Space) -> None:
+    """What a kernel cannot do on this space is refused now, and not at the first ask."""
+    X = space.points if space.points is not None else space.sample(generator(seed=0), 8)
+    with np.errstate(all="ignore"):
+        largest = float(np.max(np.append(kernel.diagonal(X), np.abs(kernel(X[:1], X)))))
+    if not largest <= checks.LARGEST:  # nor is nan
+        raise InvalidInput(f"the kernel must be at most 1e100 on the space, got {largest:g}; use Scaled(kernel, v)")

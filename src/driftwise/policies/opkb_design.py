@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.linalg import cholesky, solve_lower
+from driftwise.gp.linalg import cholesky, solve_lower
 from driftwise.records import Array
 
 TOLERANCE = 1e-6  # of the program, in units of log det

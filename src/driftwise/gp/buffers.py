@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.linalg import aligned
+from driftwise.gp.linalg import aligned
 
 Column = NDArray[Any]  # (k,) or (k, m)
 

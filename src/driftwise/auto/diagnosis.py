@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import limits
-from driftwise.mixture import Mixture
+from driftwise.auto.mixture import Mixture
+from driftwise.gp.time_kernels import Cyclic, TimeKernel
 from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces import Box, Choice, Space
-from driftwise.time_kernels import Cyclic, TimeKernel
 
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
@@ -86,7 +86,7 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
 def rate(time: TimeKernel) -> float:
     """1 − 2^(−1/τ) with ρ(τ)² = ½: what moves smoothly has hardly moved after one gap, and is gone after many.
 
-    >>> from driftwise.time_kernels import Forgetting
+    >>> from driftwise.gp.time_kernels import Forgetting
     >>> rate(Forgetting(0.0)), round(rate(Forgetting(0.03)), 6)
     (0.0, 0.03)
     """

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.linalg import invert_positive
+from driftwise.gp.linalg import invert_positive
 from driftwise.records import Array, Observation, Point
 
 

@@ -16,7 +16,7 @@ from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, S
 from driftwise.environments.noise import Gaussian
 from driftwise.environments.rkhs import Expansion, Whitened
 from driftwise.environments.world import World
-from driftwise.kernels import RBF, Matern
+from driftwise.gp.kernels import RBF, Matern
 from driftwise.spaces import Box, Candidates, Float
 
 LARGEST = 2500  # points of a grid: a Gaussian process is drawn on all of them together

@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-from driftwise.guard import Guard
+from driftwise.concurrency.guard import Guard
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

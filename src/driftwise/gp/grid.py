@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.buffers import Rows
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel
-from driftwise.linalg import Factor, Inverse, Window, add_outer, cholesky, solve_lower
-from driftwise.posterior import Posterior, location_scale
+from driftwise.gp.buffers import Rows
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.linalg import Factor, Inverse, Window, add_outer, cholesky, solve_lower
+from driftwise.gp.posterior import Posterior, location_scale
 from driftwise.records import Array, Observation, Point
 
 Index = NDArray[np.intp]

@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.bank import Bank, Fit, fit
-from driftwise.chorus import Chorus, Voice
+from driftwise.auto.data import Seen
+from driftwise.auto.experts import Bank, Fit, fit
+from driftwise.auto.stacked import Chorus, Voice
 from driftwise.records import Array, Observation, Point
-from driftwise.seen import Seen
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
 SCANNING = 0.5  # of the weight, at least, has a say in a scan of a box

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import limits
-from driftwise.acquisition import Model
-from driftwise.clock import bound, reckoned
-from driftwise.grid import Grid, GridPosterior
-from driftwise.grid_filter import GridFilter
-from driftwise.posterior import Posterior
+from driftwise.gp.belief import Model
+from driftwise.gp.clock import bound, reckoned
+from driftwise.gp.grid import Grid, GridPosterior
+from driftwise.gp.grid_filter import GridFilter
+from driftwise.gp.posterior import Posterior
+from driftwise.gp.time_kernels import SpaceTime, StateSpace
 from driftwise.records import Array, Observation, Point
-from driftwise.time_kernels import SpaceTime, StateSpace
 
 WINDOW = 150  # observations kept where there is no filter: more would make a step slow, O(w³)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from driftwise.policies import AnyPolicy
-from driftwise.records import Observation
+from driftwise.records import Observation, signed
 from driftwise.store import View
 
 KEPT = 8  # states kept for rewards that come a little late
@@ -87,8 +87,3 @@ class Fold:
             kept.append(Folded(seen.number, self.policy.update(kept[-1].state, signed(seen, self.sign))))
         self.cache = Cache(missing.told, missing.head, tuple(kept))
         return kept[-1].state
-
-
-def signed(seen: Observation, sign: float) -> Observation:
-    """As policies see it, which maximise: with the sign flipped if the study minimises."""
-    return seen if sign > 0 else replace(seen, y=-seen.y)

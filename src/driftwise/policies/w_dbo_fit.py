@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from driftwise.kernels import RBF, Matern, Scaled
-from driftwise.linalg import cholesky, invert_lower
+from driftwise.gp.kernels import RBF, Matern, Scaled
+from driftwise.gp.linalg import cholesky, invert_lower
+from driftwise.gp.time_kernels import UNDERFLOW, MaternInTime, SpaceTime
 from driftwise.records import Array
-from driftwise.time_kernels import UNDERFLOW, MaternInTime, SpaceTime
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from driftwise.bank import Bank, Expert, Fit, Forecast, Tide
+from driftwise.auto.data import Memory, Seen
+from driftwise.auto.experts import Bank, Expert, Fit, Forecast, Tide
+from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
-from driftwise.seen import Memory, Seen
-from driftwise.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 
 STEP = 8  # observations between two dates of changes
 YOUNG = (4, 8, 12, 16, 20, 24)  # observations after which there is one in any case

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.acquisition import check_size
-from driftwise.bank import SURE, Bank, Expert, Fit
-from driftwise.diagnosis import Diagnosis, diagnose
+from driftwise.auto.data import SPAN, Frame, Memory, Seen
+from driftwise.auto.diagnosis import Diagnosis, diagnose
+from driftwise.auto.experts import SURE, Bank, Expert, Fit
+from driftwise.auto.mixture import Mixture, Optimism
+from driftwise.auto.search import Survey, without_outliers
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
-from driftwise.mixture import Mixture, Optimism
-from driftwise.near import nearby
-from driftwise.policies import options
+from driftwise.gp.belief import check_kernel, check_size
+from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 from driftwise.records import Array, Ask, Observation
-from driftwise.seen import SPAN, Frame, Memory, Seen
 from driftwise.spaces import Box, Choice, Space, as_space
-from driftwise.survey import Survey, without_outliers
-from driftwise.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
+from driftwise.spaces.local import nearby
 
 BLOCK = 16  # numbers between two surveys of the whole bank
 GAP = 4  # numbers between two births of restarts, after a survey
@@ -109,17 +108,20 @@ class Auto:
     max_step: float | None
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "kernels", checks.each("kernels", self.kernels, as_kernel, "(RBF(0.2),)"))
-        object.__setattr__(self, "times", checks.each("times", self.times, as_time_kernel, "(Forgetting(0.1),)"))
-        object.__setattr__(self, "noises", checks.each("noises", self.noises, checks.positive, "(0.01, 0.1)"))
+        flags = dict.fromkeys(("told", "changes", "cycles", "tides", "ard"), checks.flag)
+        checks.settle(
+            self,
+            space=lambda _, given: as_space(given),
+            kernels=lambda name, given: checks.each(name, given, as_kernel, "(RBF(0.2),)"),
+            times=lambda name, given: checks.each(name, given, as_time_kernel, "(Forgetting(0.1),)"),
+            noises=lambda name, given: checks.each(name, given, checks.positive, "(0.01, 0.1)"),
+            width=checks.nonnegative,
+            window=partial(checks.count, least=8),
+            max_step=checks.optional(partial(checks.positive, fix="it is a distance in the unit cube, as 0.1")),
+            **flags,
+        )
         if not (self.kernels and self.times and self.noises):
             raise InvalidInput("auto needs a kernel, a kernel of time and a noise at least, got none of one of them")
-        object.__setattr__(self, "width", checks.nonnegative("width", self.width))
-        object.__setattr__(self, "window", checks.count("window", self.window, least=8))
-        if self.max_step is not None:
-            fix = "it is a distance in the unit cube, as 0.1"
-            object.__setattr__(self, "max_step", checks.positive("max_step", self.max_step, fix=fix))
         # candidates are looked at in blocks, so that the time of a step is what limits them: a second at 45,000
         check_size(self.name, self.space, self.window, experts=2)
 
@@ -140,7 +142,7 @@ class Auto:
     ) -> Auto:
         made = as_space(space)
         if known_kernel is not None:
-            options.check_kernel(as_kernel("known_kernel", known_kernel), made)
+            check_kernel(as_kernel("known_kernel", known_kernel), made)
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
         kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
         told = known_kernel is not None

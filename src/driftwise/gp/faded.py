@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from driftwise.kernels import Kernel
-from driftwise.linalg import cholesky
-from driftwise.posterior import Posterior
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.linalg import cholesky
+from driftwise.gp.posterior import Posterior
 from driftwise.records import Array, Observation, Point
 
 
@@ -26,7 +26,7 @@ from driftwise.records import Array, Observation, Point
 class WeightedPosterior:
     """A `Belief`; `double` says whose deviation it tells.
 
-    >>> from driftwise.kernels import Linear
+    >>> from driftwise.gp.kernels import Linear
     >>> seen = Posterior(Linear(), 1.0).append([1.0], 1.0).append([1.0], 0.0)
     >>> mean, std = WeightedPosterior.of(seen, np.array([0.5, 1.0])).predict(np.array([[1.0]]))
     >>> round(float(mean[0]), 9), round(float(std[0] ** 2), 9)
