@@ -118,6 +118,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["auto", "sw-gp-ucb"])
 @pytest.mark.parametrize(
     "space",
@@ -172,6 +173,7 @@ def test_a_description_that_is_too_large_is_refused_when_it_is_read() -> None:
         codec.decode(small)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["a choice of 2,501", "100,000 candidates"])
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_policy_works_there_or_says_why_not(name: str, where: str) -> None:

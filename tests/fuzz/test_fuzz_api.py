@@ -84,6 +84,7 @@ def test_what_is_large_and_good_works(line):
     api.do(line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_every_call_gives_a_value_or_an_error_of_ours(seed):
     assert api.run(100, seed) == []

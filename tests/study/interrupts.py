@@ -172,5 +172,6 @@ def moments(policy: str, count: int, seed: int) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    sys.unraisablehook = lambda _: None  # an interrupt in a weak reference's callback, which Python would print
     how, policy, count, seed = sys.argv[1:]
     print(json.dumps({"statements": statements, "moments": moments}[how](policy, int(count), int(seed))))

@@ -67,6 +67,7 @@ def write(path: Path, first: int, pipe: int, draw: random.Random | None) -> None
         return call(*args, **options)
 
     signal.signal(signal.SIGALRM, interrupt)
+    sys.unraisablehook = lambda _: None  # an interrupt in a weak reference's callback, which Python would print
     study = make(path)
     i = first
     while True:

@@ -15,7 +15,7 @@ import pytest
 
 from driftwise import Study
 from driftwise.errors import StoreError
-from driftwise.store import open_store
+from driftwise.store import open_store, verify
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 EXPECTED = json.loads((FIXTURES / "format-1.json").read_text(encoding="utf-8"))
@@ -75,6 +75,14 @@ def test_several_who_have_it_open_when_one_of_them_upgrades_it(path, tmp_path):
     assert [s.id for s in two.pending()][-1] == asked.id
     assert two.tell(asked, 1.0).new
     assert np.isfinite(two.recommend().mean)
+
+
+def test_a_file_is_checked_after_its_upgrade(path, tmp_path):
+    for call in (lambda: verify.check(path), lambda: verify.salvage(path, tmp_path / "new.db")):
+        with pytest.raises(StoreError, match="it has an older format"):
+            call()
+    Study.open("random", path=path).ask()
+    assert verify.check(path) == []
 
 
 def test_an_upgrade_that_fails_leaves_the_old_file(path):

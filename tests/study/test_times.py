@@ -71,6 +71,7 @@ def is_sound(study: Study, at: float | None) -> None:
     assert study.describe().counts.jitter <= SMALL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("name", [name for name in REGISTRY if name != "random"])
 def test_no_times_are_too_much_for_a_policy(name, times):
@@ -115,6 +116,7 @@ def told(name: str, space: object, count: int, wild: dict[int, float], seed: int
     return study
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(24))
 def test_auto_survives_one_time_in_milliseconds(seed):
     """The last survey is extended by what came since. Formerly "not positive definite", or a jitter of 1."""

@@ -16,14 +16,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.checks import LARGEST
 from driftwise.records import Array
 
 LONG = 1e6  # typical gaps, after which all is forgotten or nothing ever is
-LARGEST = 1e150  # times beyond count as this: no product of two of them overflows
 
 
 def bounded(at: Array) -> Array:
-    """None beyond LARGEST: (n,)."""
+    """None beyond LARGEST, so that no product of two of them overflows: (n,)."""
     return np.clip(at, -LARGEST, LARGEST)
 
 

@@ -96,7 +96,9 @@ def _seeds(values: Array, level: float) -> tuple[Array, int]:
         if numbers.dtype.kind not in "iuf" or numbers.ndim == 0 or not np.all(np.abs(numbers) <= checks.LARGEST):
             raise ValueError
     except Exception:  # what NumPy says of odd objects is of many kinds
-        raise InvalidInput(f"values must be rows of numbers up to 1e100, got {checks.shown(values)}") from None
+        raise InvalidInput(
+            f"values must be a row for each seed, numbers up to 1e100, got {checks.shown(values)}"
+        ) from None
     if not len(numbers):
         raise InvalidInput(f"values must have a row for each seed, at least one, got shape {numbers.shape}")
     return numbers.astype(float), len(numbers)

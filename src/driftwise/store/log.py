@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -68,32 +69,26 @@ class SqliteLog:
 
         It always is where everybody waits for their turn; the tries are for whoever does not.
         """
-
-        def known_or_next(view: SqliteView) -> Asked | tuple[int, Choice]:
-            return self._with_key(view, key) or (view.counts.last, prepare(view))
-
-        def suggest(view: SqliteView) -> Asked | None:
-            return self._with_key(view, key) or (
-                self._suggest(view, key, chosen, patience) if view.counts.last == last else None
-            )
-
         for _ in range(TRIES):
-            found = self.read(known_or_next)
+            found = self.read(lambda view: self._with_key(view, key) or (view.counts.last, prepare(view)))
             if isinstance(found, Asked):
                 return found
             last, choose = found
-            chosen = choose()
-            made = self._write(suggest)
+            made = self._write(partial(self._suggest, key, choose(), patience, last))
             if made is not None:
                 return made
-        return self._write(
-            lambda view: self._with_key(view, key) or self._suggest(view, key, prepare(view)(), patience)
-        )
+        made = self._write(lambda view: self._suggest(key, prepare(view)(), patience, view.counts.last, view))
+        assert made is not None
+        return made
 
     def _with_key(self, view: SqliteView, key: str | None) -> Asked | None:
         return None if key is None else view.with_key(key)
 
-    def _suggest(self, view: SqliteView, key: str | None, chosen: Chosen, patience: int) -> Asked:
+    def _suggest(self, key: str | None, chosen: Chosen, patience: int, last: int, view: SqliteView) -> Asked | None:
+        """Store what was chosen when `last` was the last number; None where it no longer is."""
+        known = self._with_key(view, key)
+        if known is not None or view.counts.last != last:
+            return known
         counts, standing = view.counts, view.standing
         number = counts.last + 1
         # The random part tells this suggestion from that of the same number in a copy of the file.

@@ -60,11 +60,15 @@ def salvage(path: Path, target: Path) -> list[Salvaged]:
     if target.exists():
         raise StoreError(f"{target}: it exists already; give the name of a new file")
     files.check(path)
-    store = SqliteStore(target)
-    try:
-        return _with(path, lambda connection: [_copy(connection, store, row) for row in _studies(connection)])
-    finally:
-        store.close()
+
+    def copy(connection: sa.Connection) -> list[Salvaged]:
+        store = SqliteStore(target)
+        try:
+            return [_copy(connection, store, row) for row in _studies(connection)]
+        finally:
+            store.close()
+
+    return _with(path, copy)
 
 
 def _with(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
@@ -73,6 +77,11 @@ def _with(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
     try:
         raw.execute("PRAGMA query_only = ON").close()
         raw.execute("BEGIN").close()
+        if raw.execute("PRAGMA user_version").fetchone() != (schema.VERSION,):
+            raise StoreError(
+                f"{path}: it has an older format, in which not everything has a checksum; ask or tell once, which "
+                "upgrades it, and check it then"
+            )
         return work(wrap(raw))
     except files.SQLITE_ERRORS as error:
         raise files.explain(error, str(path)) from error
@@ -84,8 +93,6 @@ def _with(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
 
 
 def _findings(connection: sa.Connection) -> Iterator[Finding]:
-    if connection.exec_driver_sql("PRAGMA user_version").scalar() != schema.VERSION:
-        raise StoreError("it has an older format, without checksums of everything; ask or tell once, which upgrades it")
     for row in _tolerant(connection, "PRAGMA integrity_check(20)"):
         if row is None or row[0] != "ok":
             yield Finding(None, "SQLite: it cannot be read" if row is None else f"SQLite: {row[0]}")
