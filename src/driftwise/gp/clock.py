@@ -16,9 +16,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.checks import LARGEST
 from driftwise.records import Array
 
+LARGEST = 1e90  # times beyond count as this: no square of them overflows, and no scale fitted to them is refused
 LONG = 1e6  # typical gaps, after which all is forgotten or nothing ever is
 
 

@@ -115,7 +115,8 @@ class AdaOpkb:
         object.__setattr__(self, "reg", checks.positive("reg", self.reg))
         object.__setattr__(self, "delta", checks.probability("delta", self.delta))
         object.__setattr__(self, "seed", checks.seed("seed", self.seed))
-        if not self.arms.gamma > 1e-9:
+        variance = float(self.model.kernel.diagonal(np.asarray(self.model.space.points)).max())
+        if not self.reg < 1e9 * variance:  # γ is at least log(1 + variance/reg)
             raise InvalidInput(
                 f"reg must be small beside the kernel, as 0.01, got {self.reg}; nothing would be learned"
             )
