@@ -58,8 +58,8 @@ def _coverage(measured: Measured) -> Part:
     return Part(
         "Do the bands hold?",
         words=(
-            f"The functions have norm ‖f_t‖ = 1 on {s.candidates} candidates of [0, 1] with k = RBF(0.2). The noise has "
-            f"standard deviation {s.R:g}, and λ = 0.01, T = {s.coverage_horizon}, H = w = {s.coverage_length}, "
+            f"The functions have norm ‖f_t‖ = 1 on {s.candidates} candidates of [0, 1] with k = RBF(0.2). The noise "
+            f"has standard deviation {s.R:g}, and λ = 0.01, T = {s.coverage_horizon}, H = w = {s.coverage_length}, "
             f"δ = {s.delta:g}. A run fails if a band is left at any step, at any candidate.",
             "Four bands are tested: **lemma**, βσ + ξ Σ‖f_{s+1} − f_s‖ of Lemmas 1 and 2; **drift-aware**, βσ + V‖α‖₁; "
             "**relaxed**, (β + V√(n/λ))σ; and **no drift term**, βσ. The largest error is that of |f − μ| divided by "
@@ -200,12 +200,12 @@ def _exponents(measured: Measured) -> Part:
     return Part(
         "Exponents",
         words=(
-            "An exponent is the slope of ln R against ln T at fixed P_T, or against ln P_T at fixed T, by least squares "
-            "on the grid above. Intervals are bootstrapped over seeds. The theorems state Õ(γ^{7/8} P_T^{1/4} T^{3/4}). "
-            "**The bound's own** is the slope of the a-priori bound on the same grid, with its constants, logarithms "
-            "and rounding of H.",
-            "A bound limits growth from above. An exponent below it is no contradiction. Neither is one above it over a "
-            "finite range, if the bound's own exponent is above it too.",
+            "An exponent is the slope of ln R against ln T at fixed P_T, or against ln P_T at fixed T, by least "
+            "squares on the grid above. Intervals are bootstrapped over seeds. The theorems state "
+            "Õ(γ^{7/8} P_T^{1/4} T^{3/4}). **The bound's own** is the slope of the a-priori bound on the same grid, with its "
+            "constants, logarithms and rounding of H.",
+            "A bound limits growth from above. An exponent below it is no contradiction. Neither is one above it over "
+            "a finite range, if the bound's own exponent is above it too.",
         ),
         points=verdicts.of_exponents(found),
         pictures=[

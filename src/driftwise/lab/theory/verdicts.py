@@ -1,4 +1,4 @@
-"""What the measurements show, in sentences: which bounds are vacuous, and which exponents are far from the theorem's."""
+"""What the measurements show, in sentences: which bounds are vacuous, and which exponents are far from the theorem."""
 
 from __future__ import annotations
 
@@ -122,7 +122,5 @@ def of_growth(curves: Sequence[Growth]) -> list[str]:
         "faster": "grow faster than γ: they are right as upper bounds, and too large as estimates",
         "slower": "grow more slowly than γ: their asymptotic regime is not reached yet",
     }
-    orders = sum(kinds.values())
-    return [
-        f"In the last decade of n, {count} of {orders} orders {words[kind]}." for kind, count in kinds.items() if count
-    ]
+    n = sum(kinds.values())
+    return [f"In the last decade of n, {count} of {n} orders {words[kind]}." for kind, count in kinds.items() if count]
