@@ -202,8 +202,8 @@ def _exponents(measured: Measured) -> Part:
         words=(
             "An exponent is the slope of ln R against ln T at fixed P_T, or against ln P_T at fixed T, by least "
             "squares on the grid above. Intervals are bootstrapped over seeds. The theorems state "
-            "Õ(γ^{7/8} P_T^{1/4} T^{3/4}). **The bound's own** is the slope of the a-priori bound on the same grid, with its "
-            "constants, logarithms and rounding of H.",
+            "Õ(γ^{7/8} P_T^{1/4} T^{3/4}). **The bound's own** is the slope of the a-priori bound on the same grid, "
+            "with its constants, logarithms and rounding of H.",
             "A bound limits growth from above. An exponent below it is no contradiction. Neither is one above it over "
             "a finite range, if the bound's own exponent is above it too.",
         ),
