@@ -143,9 +143,9 @@ def _wrapped(words: str, bullet: str = "") -> str:
       a + b
     """
     joined = re.sub(r" ([-+*=>#]) ", "\0\\1 ", words)
-    indents = {"initial_indent": bullet, "subsequent_indent": " " * len(bullet)}
-    lines = textwrap.fill(joined, WRAP, break_long_words=False, break_on_hyphens=False, **indents)
-    return lines.replace("\0", " ")
+    wrapper = textwrap.TextWrapper(WRAP, break_long_words=False, break_on_hyphens=False)
+    wrapper.initial_indent, wrapper.subsequent_indent = bullet, " " * len(bullet)
+    return wrapper.fill(joined).replace("\0", " ")
 
 
 def code(written: str) -> str:
