@@ -1,4 +1,7 @@
-"""A study's state, kept between asks: the fold over its log, advanced by what is new, refolded where it came late."""
+"""The state of a study, cached between calls.
+
+The state is the fold of the policy over the log. New observations advance it; late ones make it go back and fold again.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from driftwise.policies import AnyPolicy
 from driftwise.records import Observation, signed
 from driftwise.store import View
 
-KEPT = 8  # states kept for rewards that come a little late
+KEPT = 8  # states cached for rewards that come a little late
 KEPT_WHOLE = 2  # of policies that remember everything, whose states are large
 
 
@@ -23,7 +26,7 @@ class Folded(NamedTuple):
 
 @dataclass(frozen=True)
 class Cache:
-    """The last few states of a log, and which log it was: how many observations it had, and their head."""
+    """The last few states of a log. The number of observations and their head identify the log."""
 
     told: int
     head: int
@@ -32,7 +35,7 @@ class Cache:
 
 @dataclass(frozen=True)
 class Missing:
-    """What a cache lacks: the states to go on from, and the observations to fold into the last of them."""
+    """What a cache lacks: the states to continue from, and the observations to fold into the last of them."""
 
     told: int
     head: int
@@ -42,19 +45,19 @@ class Missing:
 
 @dataclass(eq=False)
 class Fold:
-    """The cache of one process. It never changes what the state is, only how soon it is there.
+    """The cache of one process. It affects how fast the state is available, never what it is.
 
-    The state is always that of folding the whole log in the order of its numbers, to the last bit: folding the last
-    `policy.memory` observations gives the same, and every state kept is exact. What is missing is read in a
-    transaction and folded after it. The cache is replaced as a whole, or an interrupt would leave half of it.
+    The state is always that of folding the whole log in the order of its numbers, to the last bit. Folding the last
+    `policy.memory` observations gives the same state, and every cached state is exact. Missing observations are read in
+    a transaction and folded after it. The cache is replaced as a whole, so that an interrupt cannot leave half of it.
     """
 
     policy: AnyPolicy
-    sign: float  # −1 where rewards are minimised
+    sign: float  # −1 if rewards are minimised
     cache: Cache | None = None
 
     def missing(self, view: View) -> Missing:
-        """What has to be folded to have the state after everything that `view` sees."""
+        """What has to be folded to get the state after everything that `view` sees."""
         known, log = self._missing(view, self.cache)
         return Missing(view.counts.told, view.head, known, log)
 
@@ -77,11 +80,11 @@ class Fold:
 
     def _everything(self, view: View) -> tuple[tuple[Folded, ...], list[Observation]]:
         memory = self.policy.memory
-        # KEPT more than it takes, so that each of the states kept was folded from enough
+        # KEPT more than needed, so that each cached state was folded from enough observations
         return (Folded(0, self.policy.start()),), view.tail(None if memory is None else memory + KEPT)
 
     def state(self, missing: Missing) -> Any:
-        """The state when `missing` is folded in."""
+        """The state after `missing` was folded in."""
         kept = deque(missing.known, maxlen=KEPT_WHOLE if self.policy.memory is None else KEPT)
         for seen in missing.log:
             kept.append(Folded(seen.number, self.policy.update(kept[-1].state, signed(seen, self.sign))))

@@ -1,4 +1,4 @@
-"""Text of users on its way out: shown as text, whatever is in it."""
+"""Text that users gave, made safe to print: it is shown as text, whatever it contains."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-FORMULA = tuple("=+-@＝＋－＠")  # what a spreadsheet takes for the beginning of a formula
+FORMULA = tuple("=+-@＝＋－＠")  # a spreadsheet takes these for the start of a formula
 
 
 def visible(text: str) -> str:
-    """One line that no terminal takes for a command: what cannot be printed is written as Python writes it.
+    """One line without control characters: a character that cannot be printed is escaped as in Python.
 
     >>> print(visible("red: \\x1b[31m, two\\nlines, 日本"))
     red: \\x1b[31m, two\\nlines, 日本
@@ -31,7 +31,7 @@ def _is_shown(character: str) -> bool:
 
 
 def cell(value: Any) -> Any:
-    """A cell of a CSV. Numbers stay numbers; text that a spreadsheet would run as a formula gets a ' before it.
+    """A cell of a CSV file. Numbers stay numbers. Text that a spreadsheet would run as a formula is prefixed with '.
 
     >>> cell("=1+1"), cell(-1.5), cell("plain")
     ("'=1+1", -1.5, 'plain')
@@ -43,7 +43,7 @@ def cell(value: Any) -> Any:
 
 
 def csv_line(cells: Iterable[Any]) -> str:
-    """One line of a CSV.
+    """One line of a CSV file.
 
     >>> print(csv_line([1, "a,b", "-x"]), end="")
     1,"a,b",'-x
@@ -54,7 +54,7 @@ def csv_line(cells: Iterable[Any]) -> str:
 
 
 def as_json(value: Any, *, indent: int | None = 2) -> str:
-    """JSON that can be printed: NaN and ∞ are null, and what is no plain text is escaped.
+    """JSON that can be printed: NaN and ∞ become null, and characters that cannot be printed are escaped.
 
     >>> as_json({"a": [float("nan"), "b\\x9b"]}, indent=None)
     '{"a":[null,"b\\\\u009b"]}'
@@ -65,12 +65,12 @@ def as_json(value: Any, *, indent: int | None = 2) -> str:
 
 
 def _unit(character: str) -> str:
-    """Escaped for JSON, in which such a character can only be a part of a string."""
+    """The character escaped for JSON, in which it can only be part of a string."""
     return json.dumps(character)[1:-1] if ord(character) > 0xFFFF else f"\\u{ord(character):04x}"
 
 
 def finite(value: Any) -> Any:
-    """The value with None for NaN and ∞, which JSON has not, and arrays as lists."""
+    """The value with arrays as lists, and with None for NaN and ∞, which JSON does not have."""
     if isinstance(value, dict):
         return {name: finite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

@@ -51,7 +51,7 @@ def test_the_shell_and_the_library_share_the_study(good):
 def test_create_twice_is_the_same_study_and_otherwise_a_conflict(good, refused):
     good(CREATE)
     good(CREATE)
-    assert "made otherwise" in refused("study create prices --float price=5:21", code=1)
+    assert "already exists with different settings" in refused("study create prices --float price=5:21", code=1)
 
 
 def test_show_draws_each_parameter(good):

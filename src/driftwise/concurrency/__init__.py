@@ -1,1 +1,1 @@
-"""Several at once: `guard`, a lock that no exception leaves behind, and `threads`, which gives BLAS one thread."""
+"""Threads and interrupts: `guard` is a lock that no exception leaves held, `threads` limits BLAS to one thread."""

@@ -1,7 +1,7 @@
-"""Locks that no exception leaves behind, at whatever moment it comes.
+"""Locks that no exception leaves held, at whatever moment it is raised.
 
-Ctrl-C, an alarm's exception or a debugger may raise between any two statements. `with lock:` is not safe then: what
-comes between its last statement and the release leaves the lock held for ever. Here the release is itself inside the
+Ctrl-C, an alarm or a debugger may raise an exception between any two statements. `with lock:` is not safe then: an
+exception between its last statement and the release leaves the lock held forever. Here the release is itself inside the
 `try`, and the handler releases only what this thread still holds.
 """
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class Guard:
-    """One thread at a time. A thread that is inside already may enter again.
+    """Admits one thread at a time. A thread that is already inside may enter again.
 
     >>> Guard().run(max, 2, 3)
     3
@@ -26,7 +26,7 @@ class Guard:
         self._lock = threading.RLock()
 
     def run(self, work: Callable[..., Result], *args: object) -> Result:
-        """What `work` returns; nobody else is inside meanwhile."""
+        """Return what `work` returns, while no other thread is inside."""
         try:
             self._lock.acquire()
             result = work(*args)
@@ -38,7 +38,7 @@ class Guard:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """For the hooks around a fork, which no exception can leave early."""
+        """Hold the lock around a fork, where no exception can be raised."""
         with self._lock:
             yield
 

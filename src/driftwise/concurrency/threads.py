@@ -1,4 +1,4 @@
-"""One BLAS thread while small matrices are worked on: faster, and the same bits however many cores there are."""
+"""One BLAS thread for small matrices: it is faster, and gives the same bits on any number of cores."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Result = TypeVar("Result")
 
 
 class OneThread:
-    """One BLAS thread while any call is inside; the last call to leave restores the number that was there before.
+    """Limits BLAS to one thread while any call is inside. The last call to leave restores the previous number.
 
-    Where cores are busy, threads that wait for each other make a small factorisation many times slower.
+    On busy cores, threads that wait for each other make a small factorisation many times slower.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class OneThread:
             os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        """In a child: whoever may have held the guard is not there."""
+        """In a forked child: the thread that may have held the guard does not exist there."""
         self._guard = Guard()
 
     @cached_property
@@ -36,7 +36,7 @@ class OneThread:
         return found.lib_controllers
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """What `work` returns. An exception at any moment leaves nothing behind: to leave twice is to leave once."""
+        """Return what `work` returns. An exception leaves nothing behind, since leaving twice is harmless."""
         call = object()
         try:
             self._guard.run(self._enter, call)
@@ -72,7 +72,7 @@ _one = OneThread()
 
 
 def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """A decorator: while `function` runs, BLAS works with one thread."""
+    """A decorator: while `function` runs, BLAS uses one thread."""
 
     @wraps(function)
     def limited(*args: Arguments.args, **options: Arguments.kwargs) -> Result:

@@ -1,4 +1,9 @@
-"""Worlds, simulated and recorded, and the explicit registry of their names."""
+"""Simulated and recorded worlds, and the registry of their names.
+
+Read `world` first, then `drift` (how a function changes), `rkhs` (the functions and their norms) and `noise`. `moving`
+and `swept` are worlds given by a formula, `recorded` and `datasets` those played from data. `catalogue` and `published`
+define the named worlds. `playback` and `optimum` compute values and optima.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The named worlds: published benchmarks, and ours, each with its exact definition.
 
-Every maker takes `seed` and a few options by keyword, numbers all of them, and gives a `World`.
+Every function takes `seed` and a few numeric options by keyword, and returns a `World`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DIMENSIONS, CENTRES = 50, 1000  # of worlds on a box
 
 
 def still(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
-    """Deng's function, standing still: what forgetting costs where there is nothing to forget."""
+    """Deng's function without change. It shows the cost of forgetting if there is nothing to forget."""
     return _deng("still", Still(), seed=seed, noise=noise, norm=norm)
 
 
@@ -38,7 +38,7 @@ def deng_abrupt(*, seed: int = 0, noise: float = 0.1, norm: float | None = None,
 
 
 def deng_slow(*, seed: int = 0, noise: float = 0.1, norm: float | None = None, horizon: int = 500) -> World:
-    """Deng et al., AISTATS 2022, slow: straight from one function at t = 1 to a second at 250 to a third at T = 500.
+    """Deng et al., AISTATS 2022, slow: linear from one function at t = 1 to a second at 250 and a third at T = 500.
 
     With another T the second is reached at T/2.
     """
@@ -57,8 +57,8 @@ def bogunovic(
 ) -> World:
     """Bogunovic et al., AISTATS 2016: a 50 × 50 grid on [0, 1]², f_1 ~ GP(0, k), f_{t+1} = √(1−ε) f_t + √ε g_{t+1}.
 
-    k is RBF(0.2), or Matérn of smoothness `nu` and the same lengthscale; published with ε ∈ {.001, .01, .03}, noise
-    variance .01 (standard deviation `noise` = .1), T = 200 for RBF and 300 for Matérn-5/2.
+    k is RBF(0.2), or Matérn of smoothness `nu` and the same length scale. It was published with ε ∈ {.001, .01, .03},
+    noise variance .01 (standard deviation `noise` = .1), T = 200 for RBF and 300 for Matérn-5/2.
     """
     kernel: RBF | Matern = RBF(0.2) if nu is None else Matern(nu, 0.2)
     basis = gaussian_process(kernel, side, 2)
@@ -72,7 +72,7 @@ def rotating(*, seed: int = 0, period: float = 300.0, side: int = 16, noise: flo
 
 
 def rotating_box(*, seed: int = 0, dim: int = 2, period: float = 300.0, noise: float = 0.1, norm: float = 2.0) -> World:
-    """Ours, on the unit cube itself: as rotating, with g = Σ a_i k(·, c_i), 40 centres, k = RBF(0.2·√dim); T = 200."""
+    """Ours, on the unit cube: like `rotating`, with g = Σ a_i k(·, c_i), 40 centres, k = RBF(0.2·√dim); T = 200."""
     return on_box(Rotating(period), seed=seed, dim=dim, noise=noise, norm=norm, horizon=200, name="rotating-box")
 
 
@@ -112,7 +112,7 @@ def _grid(side: int, dim: int) -> Candidates:
 
 
 def parts(horizon: int, *shares: float) -> tuple[int, ...]:
-    """Times at these shares of the horizon.
+    """Times at these fractions of the horizon.
 
     >>> parts(500, 1 / 5, 2 / 5)
     (100, 200)
@@ -123,8 +123,8 @@ def parts(horizon: int, *shares: float) -> tuple[int, ...]:
 def _deng(name: str, drift: Drift, *, seed: int, noise: float, norm: float | None, horizon: int = 500) -> World:
     """100 points of [0, 1], k = RBF(0.2), f = Σ_{i≤100} a_i k(·, x_i), a ~ U[−1, 1], T = 500.
 
-    As published f is not scaled: ‖f‖_H is about 6 (√33 in mean square) and B is `World.bound`; with `norm` every g_j
-    has that norm exactly. The noise is our choice, Gaussian of standard deviation 0.1: we know of no published figure.
+    As published, f is not scaled: ‖f‖_H is about 6 (√33 in mean square), and B is `World.bound`. With `norm` every g_j
+    has exactly that norm. Gaussian noise of standard deviation 0.1 is our choice; we know of no published value.
     """
     points = line(100)
     return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise), seed, horizon, name)

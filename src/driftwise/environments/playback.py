@@ -1,7 +1,7 @@
-"""What a world plays back: coefficients and values of f_t, made a block of steps at a time and forgotten again.
+"""Coefficients and values of f_t, computed in blocks of steps and discarded again.
 
 A block of values is one matrix product, and always the same one, so that f_t has the same bits in whatever order it is
-asked for. Memory is bounded: a few blocks, and for a chain the coefficients at which each block begins.
+requested. Memory is bounded: a few blocks, and for a chain the coefficients at which each block begins.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ V = TypeVar("V")
 
 
 class Recent(OrderedDict[Hashable, V]):
-    """The last few things made."""
+    """A cache of the last few results."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Tape:
         self._values: Recent[Array] = Recent(KEPT)
 
     def coefficients(self, t: int) -> Array:
-        """Of f_t: (m,)."""
+        """The coefficients of f_t: (m,)."""
         block, row = place(t)
         return self.coefficient_block(block)[row]
 
@@ -65,11 +65,11 @@ class Tape:
         return self._value_block(block)[row]
 
     def coefficient_blocks(self, horizon: int) -> Iterator[Array]:
-        """The coefficients of f_1 … f_T, some rows at a time."""
+        """The coefficients of f_1 … f_T, in blocks of rows."""
         return _blocks(self.coefficient_block, horizon)
 
     def value_blocks(self, horizon: int) -> Iterator[Array]:
-        """The values of f_1 … f_T at every candidate, some rows at a time."""
+        """The values of f_1 … f_T at every candidate, in blocks of rows."""
         return _blocks(self._value_block, horizon)
 
     def coefficient_block(self, block: int) -> Array:
@@ -92,7 +92,7 @@ class Tape:
         return np.array(rows)
 
     def _end_of(self, block: int) -> Array | None:
-        """c at the end of `block`; earlier blocks are played first, one after the other."""
+        """c at the end of `block`. Earlier blocks are computed first, one after the other."""
         if (block - len(self._ends)) * BLOCK > AHEAD:
             raise InvalidInput(f"a chain is played step by step, {AHEAD:,} ahead at most, got step {block * BLOCK:,}")
         for earlier in range(len(self._ends), block + 1):
@@ -101,7 +101,7 @@ class Tape:
 
 
 def place(t: int) -> tuple[int, int]:
-    """The block that step t is in, and its row there."""
+    """The block of step t, and its row there."""
     return divmod(checks.count("t", t, fix="steps count from 1") - 1, BLOCK)
 
 

@@ -1,6 +1,6 @@
 """More published worlds: those of Iwazaki & Takeno, Hong et al., Mandl & Kekkonen, and Cheung et al.
 
-Each maker takes `seed` and `horizon` by keyword; the changes lie at the same parts of the horizon whatever it is.
+Each function takes `seed` and `horizon` by keyword. The changes lie at the same fractions of any horizon.
 `docs/suites.md` says what the sources leave open and what we chose.
 """
 

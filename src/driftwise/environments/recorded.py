@@ -1,4 +1,4 @@
-"""A recording of a real system, played back: a table of rewards, a row a time, a column a candidate."""
+"""A recording of a real system, played back: a table of rewards, one row per time and one column per candidate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SILENT = Gaussian(0.0)
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """f_t = row t of `rewards`, (T, n), with its exact maximum; no noise but what the recording holds, unless given."""
+    """f_t = row t of `rewards`, (T, n), with its exact maximum. By default no noise is added to the recording."""
 
     rewards: Array
     space: Candidates
@@ -71,7 +71,7 @@ class Recorded:
         return float(self._row(t).max())
 
     def best_x(self, t: int) -> Array:
-        """Where f_t is largest, the first of equals: (d,)."""
+        """The maximiser of f_t, the first one if there are several: (d,)."""
         return self.space.points[int(np.argmax(self._row(t)))]
 
     def variation(self, horizon: int) -> float:
@@ -114,11 +114,11 @@ def recorded(
     seed: int = 0,
     name: str = "recorded",
 ) -> Recorded:
-    """A recording from a CSV (or an array) of rewards, and one of the candidates' coordinates: a row a candidate.
+    """A recording from a CSV (or an array) of rewards, and one of the candidates' coordinates, one row each.
 
-    With coordinates the kernel is the given one, or Matérn-5/2 with a fifth of each coordinate's range as lengthscale.
-    Without, candidates have no order, and the kernel is the empirical covariance of the first `train` rows (by
-    default half of them), over its largest variance so that k(x, x) ≤ 1; the rows after these are played back.
+    With coordinates the kernel is the given one, or Matérn-5/2 with a fifth of each coordinate's range as length scale.
+    Without them candidates have no order, and the kernel is the empirical covariance of the first `train` rows (by
+    default half of them), divided by its largest variance so that k(x, x) ≤ 1. The rows after these are played back.
 
     >>> world = recorded(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
     >>> world.horizon, world.best(1), world.best(2)
@@ -157,7 +157,7 @@ def _without_points(
 
 
 def unordered(n: int) -> Candidates:
-    """n candidates, none nearer to another: a coordinate for each, of which one is 1, as a `Choice` has it.
+    """n candidates at equal distances: each has a coordinate of its own, like the values of a `Choice`.
 
     >>> unordered(2).points.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -166,7 +166,7 @@ def unordered(n: int) -> Candidates:
 
 
 def empirical(rewards: Array) -> Empirical:
-    """The covariance of the columns of `rewards`, (T, n), over the largest variance among them."""
+    """The covariance of the columns of `rewards`, (T, n), divided by the largest variance among them."""
     covariance = np.atleast_2d(np.cov(rewards, rowvar=False))
     largest = float(np.diagonal(covariance).max())
     if largest <= 0:
@@ -180,7 +180,7 @@ def _matern(points: Array) -> Matern:
 
 
 def _table(what: str, given: str | PathLike[str] | Array) -> tuple[Array, tuple[str, ...]]:
-    """A table of finite numbers, and its headings where it has some."""
+    """A table of finite numbers, and its headings if it has any."""
     if isinstance(given, str | PathLike):
         return read_csv(given)
     table = checks.table(what, given)
@@ -190,7 +190,7 @@ def _table(what: str, given: str | PathLike[str] | Array) -> tuple[Array, tuple[
 
 
 def read_csv(path: str | PathLike[str]) -> tuple[Array, tuple[str, ...]]:
-    """The numbers of a CSV file, (rows, columns), and the headings of its first row where that is not of numbers."""
+    """The numbers of a CSV file, (rows, columns), and the headings if its first row does not consist of numbers."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = [(reader.line_num, row) for reader in [csv.reader(file, strict=True)] for row in reader if row]

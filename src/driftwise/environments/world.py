@@ -1,4 +1,4 @@
-"""A simulated world: a random function of an RKHS that drifts, seen through noise, with its optimum known."""
+"""A simulated world: a random function of an RKHS that drifts and is observed with noise. Its optimum is known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Environment(Protocol):
         ...
 
     def observe(self, t: int, x: Array) -> float:
-        """f_t(x) and noise."""
+        """f_t(x) + noise."""
         ...
 
     def best(self, t: int) -> float:
@@ -38,7 +38,7 @@ class Environment(Protocol):
 
 
 class SeededEnvironment(Environment, Protocol):
-    """What all environments of this package are besides: they know their space, and can be had for any seed."""
+    """What the environments of this package offer in addition: a space, and a version for any seed."""
 
     @property
     def name(self) -> str: ...
@@ -60,9 +60,9 @@ class SeededEnvironment(Environment, Protocol):
 
 @dataclass(frozen=True)
 class World:
-    """f_t = Σ c_i(t) φ_i, with c(t) from `drift` and `seed`, seen as f_t(x) + `noise`. `horizon` is the usual one.
+    """f_t = Σ c_i(t) φ_i, with c(t) from `drift` and `seed`, observed as f_t(x) + `noise`. `horizon` is the default.
 
-    On candidates the optimum is exact; on a box it is known to 1e-6 (`optimum.py`).
+    The optimum is exact on candidates and known to 1e-6 on a box (`optimum.py`).
 
     >>> from driftwise import RBF, Candidates
     >>> from driftwise.environments import Abrupt, Expansion, Gaussian, World
@@ -121,7 +121,7 @@ class World:
         return self._optimum(t)[1]
 
     def best_x(self, t: int) -> Array:
-        """Where f_t is largest, the first of equals: (d,)."""
+        """The maximiser of f_t, the first one if there are several: (d,)."""
         return self._optimum(t)[0]
 
     def norm(self, t: int) -> float:
@@ -138,7 +138,7 @@ class World:
         return float(sum(self.basis.norms(C).sum() for C in moves))
 
     def sup_variation(self, horizon: int) -> float:
-        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, to 1e-6 a step on a box."""
+        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, and to 1e-6 per step on a box."""
         if self.space.points is not None:
             moves = differences(self._tape.value_blocks(horizon))
             return float(sum(np.abs(V).max(axis=1).sum() for V in moves))
@@ -179,7 +179,7 @@ class World:
 
 @lru_cache(maxsize=2)
 def _features(basis: Any, space: Space) -> Array:
-    """The basis at the candidates, or where a box is scanned: (n, m). Worlds of different seeds share it."""
+    """The basis at the candidates, or at the scan points of a box: (n, m). Worlds of different seeds share it."""
     if space.points is not None:
         return basis.features(space.points)
     assert isinstance(space, Box)
@@ -187,7 +187,7 @@ def _features(basis: Any, space: Space) -> Array:
 
 
 def differences(blocks: Iterator[Array]) -> Iterator[Array]:
-    """Row t + 1 less row t, of a table that comes in blocks of rows."""
+    """Row t + 1 minus row t of a table that comes in blocks of rows."""
     last: Array | None = None
     for block in blocks:
         rows = block if last is None else np.vstack([last, block])

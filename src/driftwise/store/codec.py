@@ -1,7 +1,7 @@
 """Descriptions as JSON and back: kernels, spaces, models, widths and policies.
 
-No pickle: only the classes of `registry` are ever made. A dataclass becomes {"type": its name, field: value, ...};
-tuples become lists and come back as tuples; floats keep every bit.
+There is no pickle: only classes of `registry` are ever created. A dataclass becomes {"type": its name, field: value,
+...}. Tuples become lists and come back as tuples. Floats keep every bit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def dumps(value: Any) -> str:
     try:
         return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as error:  # a number of too many digits
-        raise InvalidInput(f"{checks.shown(value)} cannot be written down: {error}") from None
+        raise InvalidInput(f"{checks.shown(value)} cannot be written down: {error}; use a shorter number") from None
 
 
 def loads(text: str) -> Any:
@@ -56,7 +56,7 @@ def loads(text: str) -> Any:
 
 
 def encode(value: Any) -> Any:
-    """A description as plain dicts, lists, text and numbers."""
+    """A description as dicts, lists, text and numbers."""
     try:
         return _encode(value)
     except RecursionError:
@@ -77,8 +77,8 @@ def _encode(value: Any) -> Any:
     kind = type(value).__name__
     if registry().get(kind) is not type(value):
         raise InvalidInput(
-            f"{checks.shown(value)} cannot be written down: {kind} is not known; put a policy of your own into "
-            f"driftwise.policies.REGISTRY, else use one of {', '.join(sorted(registry()))}"
+            f"{checks.shown(value)} cannot be written down: {kind} is not known; register a policy of your own in "
+            f"driftwise.policies.REGISTRY, or use one of {', '.join(sorted(registry()))}"
         )
     return {"type": kind} | {name: _encode(getattr(value, name)) for name in _fields(type(value))}
 
@@ -92,7 +92,7 @@ def decode(data: Any) -> Any:
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{checks.shown(data)} is no description: {error!r:.80}") from None
+        raise InvalidInput(f"{checks.shown(data)} is not a description: {error!r:.80}") from None
 
 
 def _decode(data: Any) -> Any:
@@ -120,13 +120,13 @@ def _decode(data: Any) -> Any:
 
 
 def registry() -> dict[str, type]:
-    """Every class that may be written and made again, by name: the policies, and what they are made of."""
+    """Every class that may be written and read, by name: the policies and their parts."""
     return _parts() | {cls.__name__: cls for cls in policies.REGISTRY.values()}  # a user may add to it at any time
 
 
 @cache
 def _parts() -> dict[str, type]:
-    """What policies are made of. A name that two classes have, as a policy's `State`, is left out."""
+    """The parts of policies. A name that two classes share, for example `State`, is left out."""
     named: dict[str, list[type]] = {}
     for module in _modules():
         for cls in vars(module).values():

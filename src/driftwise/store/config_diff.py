@@ -1,4 +1,4 @@
-"""Where two descriptions, as `codec.encode` gives them, differ: in words for an error."""
+"""The differences between two descriptions, as `codec.encode` gives them, in words for an error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOWN = 5
 
 
 def difference(stored: Any, given: Any) -> str:
-    """The first few places where they differ, or nothing.
+    """The first few differences, or an empty string.
 
     >>> difference({"seed": 0, "space": [1, 2]}, {"seed": 1, "space": [1, 2]})
     'seed is 0 in the study, 1 was given'
@@ -32,7 +32,7 @@ def _differences(path: str, stored: Any, given: Any) -> Iterator[str]:
 
 
 def _is_named(item: Any) -> bool:
-    """Whether it is a parameter with its name."""
+    """Whether the item is a pair of a name and a parameter."""
     return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], dict)
 
 
