@@ -9,7 +9,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import qmc
 
 from driftwise import checks
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still
@@ -146,4 +145,6 @@ def _whitened(kernel: RBF | Matern, points: Candidates) -> Whitened:
 @lru_cache(maxsize=16)
 def spread(n: int, dim: int) -> Candidates:
     """n points of low discrepancy."""
+    from scipy.stats import qmc  # slow to import
+
     return Candidates(qmc.Halton(dim, scramble=True, rng=np.random.default_rng(0)).random(n))
