@@ -25,6 +25,16 @@ def test_a_study_that_asks_and_learns_loads_no_more_than_it_needs():
     assert not loaded(f"import driftwise as dw; {steps}") & {"scipy.stats", "scipy.optimize", "typer", "rich"}
 
 
+def test_the_command_that_asks_loads_neither_the_lab_nor_scipy_stats(tmp_path):
+    place = f"path={str(tmp_path / 'a.db')!r}"
+    make = f"import sys, driftwise as dw; dw.Study('a', space={{'x': dw.Float(0, 1)}}, {place}).close()"
+    words = ["driftwise", "study", "ask", "a", "--path", str(tmp_path / "a.db")]
+    ask = "from driftwise.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    found = loaded(f"{make}\nsys.argv = {words!r}\n{ask}")
+    assert "driftwise.store.sqlite" in found
+    assert not found & {"driftwise.lab", "driftwise.environments", "scipy.stats", "scipy.optimize"}
+
+
 def test_a_kernel_needs_no_store():
     assert "sqlalchemy" not in loaded("import driftwise as dw; dw.Posterior(dw.RBF(0.2), 0.01)")
 
