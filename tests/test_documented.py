@@ -30,8 +30,9 @@ def rows(text: str) -> str:
 
 def commands(command: Any, path: tuple[str, ...] = ("driftwise",)) -> Iterator[str]:
     """The full names of all commands below `command`."""
-    for name, sub in getattr(command, "commands", {}).items():
-        if getattr(sub, "commands", None):
+    for name in command.list_commands(None):
+        sub = command.get_command(None, name)
+        if hasattr(sub, "list_commands"):
             yield from commands(sub, (*path, name))
         else:
             yield " ".join((*path, name))

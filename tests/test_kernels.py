@@ -7,7 +7,9 @@ from hypothesis import given
 from sklearn.gaussian_process import kernels as sk
 
 from driftwise.errors import InvalidInput
-from driftwise.gp.kernels import RBF, Empirical, Linear, Matern, Product, Scaled, Stretched, Sum, check_bounded
+from driftwise.gp.kernels import RBF, Empirical, Level, Linear, Matern, Product, Scaled, Stretched, Sum, check_bounded
+from driftwise.gp.time_kernels import Forgetting, SpaceTime
+from driftwise.store import codec
 from oracles import finite_difference
 
 PER_DIMENSION = (0.3, 0.7, 1.9)
@@ -123,7 +125,8 @@ def test_empirical_kernel_looks_up():
 
 def test_an_empirical_covariance_may_lack_full_rank():
     F = points(0, 10, 2)
-    Empirical(F @ F.T)
+    X = np.arange(10.0)[:, None]
+    np.testing.assert_array_equal(Empirical(F @ F.T)(X, X), F @ F.T)
 
 
 @pytest.mark.parametrize(
@@ -163,6 +166,76 @@ def test_other_bad_options_are_refused():
     for kernel in (RBF(), Linear()):
         with pytest.raises(InvalidInput, match="same number of coordinates, got 3 and 2"):
             kernel(points(0, 2), points(0, 2, d=2))
+
+
+def test_kernels_are_added_multiplied_and_scaled_by_operators():
+    X, Y = points(0, 6), points(1, 4)
+    first, second = RBF(0.4), Matern(1.5, 0.7)
+    made = {
+        first + second: first(X, Y) + second(X, Y),
+        first * second: first(X, Y) * second(X, Y),
+        2.0 * first: 2.0 * first(X, Y),
+        first * 2: 2.0 * first(X, Y),
+        np.float64(2.0) * first: 2.0 * first(X, Y),
+        2 * first + second * Linear(): 2.0 * first(X, Y) + second(X, Y) * Linear()(X, Y),
+    }
+    for kernel, matrix in made.items():
+        assert kernel(X, Y).tobytes() == matrix.tobytes()
+        assert codec.loads(codec.dumps(kernel)) == kernel
+    assert (first + second, first * second, 2 * first) == (
+        Sum(first, second),
+        Product(first, second),
+        Scaled(first, 2.0),
+    )
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, Level(), Empirical([[1.0]]), SpaceTime(RBF(), Forgetting(0.1))], ids=repr)
+def test_every_kernel_has_the_operators(kernel):
+    assert kernel + RBF() == Sum(kernel, RBF())
+    assert RBF() * kernel == Product(RBF(), kernel)
+    assert 0.5 * kernel == Scaled(kernel, 0.5)
+
+
+class Mine:
+    """A kernel of the user's own, which knows nothing of ours."""
+
+    def __call__(self, X, Y):
+        return RBF(1.0)(X, Y)
+
+    def diagonal(self, X):
+        return np.ones(len(X))
+
+    def gradient(self, X, Y):
+        return RBF(1.0).gradient(X, Y)
+
+
+def test_a_kernel_of_ones_own_may_stand_on_either_side():
+    X, mine = points(0, 5), Mine()
+    assert (mine + RBF(0.4), RBF(0.4) + mine) == (Sum(mine, RBF(0.4)), Sum(RBF(0.4), mine))
+    assert (mine * RBF(0.4), RBF(0.4) * mine) == (Product(mine, RBF(0.4)), Product(RBF(0.4), mine))
+    np.testing.assert_array_equal((mine + RBF(0.4))(X, X), RBF(1.0)(X, X) + RBF(0.4)(X, X))
+
+
+@pytest.mark.parametrize("bad", [1.0, "2", None, RBF, np.ones(2), Forgetting(0.1)], ids=repr)
+def test_what_is_no_kernel_cannot_be_added(bad):
+    with pytest.raises(TypeError):
+        RBF() + bad
+    with pytest.raises(TypeError):
+        bad + RBF()
+
+
+@pytest.mark.parametrize("bad", ["2", None, RBF, np.ones(2), Forgetting(0.1), 1j], ids=repr)
+def test_what_is_neither_kernel_nor_number_cannot_multiply(bad):
+    with pytest.raises(TypeError):
+        RBF() * bad
+    with pytest.raises(TypeError):
+        bad * RBF()
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), True])
+def test_a_number_that_is_no_variance_is_refused(bad):
+    with pytest.raises(InvalidInput, match="variance must"):
+        bad * RBF()
 
 
 def test_kernels_can_be_compared_and_hashed():

@@ -10,9 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-FORMULA = tuple("=+-@＝＋－＠")  # a spreadsheet takes these for the start of a formula
+FORMULA = tuple("=+-@＝＋－＠")  # what a spreadsheet takes for the beginning of a formula
 
 
 def visible(text: str) -> str:
@@ -75,6 +73,6 @@ def finite(value: Any) -> Any:
         return {name: finite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [finite(each) for each in value]
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # NumPy's, which need not be loaded to write what is not
         return finite(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value

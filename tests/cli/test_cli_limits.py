@@ -58,7 +58,7 @@ def test_numbers_beyond_the_computer_are_no_bug(call, line):
         "--policy ldp:noise=abc",
         "--policy bob-gp-ucb:lengths=5",
         "--policy pe-gp-ucb:epsilons=1",
-        "--policy random --env still:noise=1e308",
+        "--policy random --env still:noise_std=1e308",
         "--policy random --env bogunovic:side=1000000000",
         "--policy random --env rotating:period=1e-320",
     ],

@@ -64,7 +64,7 @@ def test_variation_is_infinite_where_the_rewards_are_not_in_the_rkhs():
 
 
 def test_noise_may_be_added_and_depends_on_the_seed():
-    world = recorded(REWARDS, POINTS, noise=0.5)
+    world = recorded(REWARDS, POINTS, noise_std=0.5)
     added = [world.seeded(s).observe(1, POINTS[0]) - REWARDS[0, 0] for s in (1, 2, 1)]
     assert added[0] == added[2] != added[1]
     assert world.seeded(1).noise.R == 0.5

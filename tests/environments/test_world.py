@@ -79,7 +79,7 @@ def test_values_off_the_candidates_are_those_of_the_same_function():
 
 
 def test_noise_does_not_touch_the_function_nor_the_policy_the_noise():
-    quiet, loud = environment("still", seed=4, noise=0.0), environment("still", seed=4, noise=1.0)
+    quiet, loud = environment("still", seed=4, noise_std=0.0), environment("still", seed=4, noise_std=1.0)
     X = quiet.space.points
     assert (quiet.value(5, X) == loud.value(5, X)).all()
     noise = np.array([loud.observe(t, X[0]) - quiet.observe(t, X[0]) for t in range(1, 2001)])

@@ -54,9 +54,10 @@ class Command:
 def commands(command: Any = None, words: tuple[str, ...] = ()) -> Iterator[Command]:
     """Every command there is, the groups themselves among them."""
     command = command or typer.main.get_command(app)
-    yield Command(words, tuple(command.params))
-    for name, below in getattr(command, "commands", {}).items():
-        yield from commands(below, (*words, name))
+    # one that writes into the shell's own files is left alone
+    yield Command(words, tuple(p for p in command.params if p.name != "install_completion"))
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from commands(command.get_command(None, name), (*words, name))
 
 
 def line(rng: Random, known: list[Command]) -> list[str]:

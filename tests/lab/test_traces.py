@@ -50,7 +50,7 @@ def test_a_contender_is_told_kernel_and_noise_unless_it_says_otherwise():
     own = Contender("b", "gp-ucb", (("kernel", RBF(0.5)), ("noise", 0.3))).on(WORLD)
     assert (own.model.kernel, own.model.noise) == (RBF(0.5), 0.3)
     assert Contender("c", "random").on(WORLD).space == WORLD.space
-    assert Contender("d", "gp-ucb").on(environment("still", noise=0.0)).model.noise == 0.01
+    assert Contender("d", "gp-ucb").on(environment("still", noise_std=0.0)).model.noise == 0.01
 
 
 def test_outcomes_are_the_runs():

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import typer
 from typer.core import TyperGroup
 
@@ -24,7 +23,6 @@ STOPPED = 130
 BEYOND: dict[type[Exception], str] = {
     MemoryError: "this needs more memory than there is; give smaller sizes",
     ArithmeticError: "a number given is too large or too small for this computation",
-    np.linalg.LinAlgError: "a number given is too large or too small for this computation",
     RecursionError: "what is given is nested too deeply",
 }
 
@@ -115,8 +113,12 @@ def _has_nul(error: Exception) -> bool:
 
 
 def _out_of_domain(error: Exception) -> bool:
-    """The word of Python's `math` on a number that it has no answer for, as sin(∞)."""
-    return isinstance(error, ValueError) and "math domain error" in str(error)
+    """The word of Python's `math` and of NumPy on numbers that they have no answer for, as sin(∞).
+
+    NumPy's is known by its name, so that the completion of a word need not load NumPy.
+    """
+    known = "math domain error" in str(error) or type(error).__name__ == "LinAlgError"
+    return isinstance(error, ValueError) and known
 
 
 def _one_line(message: str, longest: int = 400) -> str:

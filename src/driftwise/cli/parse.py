@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from driftwise.cli import limits
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
 from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
-from driftwise.lab.tasks import Contender
 from driftwise.policies import REGISTRY, options_of
 from driftwise.spaces import Choice, Float, Int, Parameter, Space
+
+if TYPE_CHECKING:
+    from driftwise.lab.tasks import Contender
 
 KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
 
@@ -24,6 +26,8 @@ def policy(spec: str) -> Contender:
     Contender(label='sw-gp-ucb:window=50,kernel=rbf:0.2', name='sw-gp-ucb',
     options=(('window', 50), ('kernel', RBF(lengthscale=0.2))))
     """
+    from driftwise.lab.tasks import Contender  # loads the lab, which a study does not need
+
     name, options = named(spec, what="a policy")
     if name not in REGISTRY:
         raise NotFoundError(f"no policy is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")

@@ -67,15 +67,17 @@ __all__ = [
 
 
 def environment(name: str, *, seed: int = 0, **options: Any) -> World:
-    """A world by name.
+    """A world by name, with options of its own; `noise_std` is the standard deviation of its noise.
 
-    >>> environment("deng-abrupt", seed=1).horizon
-    500
+    >>> environment("deng-abrupt", seed=1, noise_std=0.2).noise
+    Gaussian(std=0.2)
     """
     if not isinstance(name, str) or name not in REGISTRY:
         raise NotFoundError(f"no environment is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
     known = options_of(name)
     for option in options:
+        if option == "noise":
+            raise InvalidInput("noise is the variance that a policy assumes; a world takes noise_std, as noise_std=0.1")
         if option not in known:
             raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known)}")
     return REGISTRY[name](seed=seed, **options)

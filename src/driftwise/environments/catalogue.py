@@ -9,7 +9,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import qmc
 
 from driftwise import checks
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still
@@ -23,27 +22,27 @@ LARGEST = 2500  # points of a grid: a Gaussian process is drawn on all of them t
 DIMENSIONS, CENTRES = 50, 1000  # of worlds on a box
 
 
-def still(*, seed: int = 0, noise: float = 0.1, norm: float | None = None) -> World:
-    """Deng's function without change. It shows the cost of forgetting if there is nothing to forget."""
-    return _deng("still", Still(), seed=seed, noise=noise, norm=norm)
+def still(*, seed: int = 0, noise_std: float = 0.1, norm: float | None = None) -> World:
+    """Deng's function, standing still: what forgetting costs where there is nothing to forget."""
+    return _deng("still", Still(), seed=seed, noise_std=noise_std, norm=norm)
 
 
-def deng_abrupt(*, seed: int = 0, noise: float = 0.1, norm: float | None = None, horizon: int = 500) -> World:
+def deng_abrupt(*, seed: int = 0, noise_std: float = 0.1, norm: float | None = None, horizon: int = 500) -> World:
     """Deng et al., AISTATS 2022, abrupt: f_t is one function to t = 100, a second to 200, a third to T = 500.
 
     With another T the changes are at T/5 and 2T/5.
     """
     drift = Abrupt(parts(horizon, 1 / 5, 2 / 5))
-    return _deng("deng-abrupt", drift, seed=seed, noise=noise, norm=norm, horizon=horizon)
+    return _deng("deng-abrupt", drift, seed=seed, noise_std=noise_std, norm=norm, horizon=horizon)
 
 
-def deng_slow(*, seed: int = 0, noise: float = 0.1, norm: float | None = None, horizon: int = 500) -> World:
-    """Deng et al., AISTATS 2022, slow: linear from one function at t = 1 to a second at 250 and a third at T = 500.
+def deng_slow(*, seed: int = 0, noise_std: float = 0.1, norm: float | None = None, horizon: int = 500) -> World:
+    """Deng et al., AISTATS 2022, slow: straight from one function at t = 1 to a second at 250 to a third at T = 500.
 
     With another T the second is reached at T/2.
     """
     drift = Slow((1, *parts(horizon, 1 / 2, 1)))
-    return _deng("deng-slow", drift, seed=seed, noise=noise, norm=norm, horizon=horizon)
+    return _deng("deng-slow", drift, seed=seed, noise_std=noise_std, norm=norm, horizon=horizon)
 
 
 def bogunovic(
@@ -52,28 +51,32 @@ def bogunovic(
     epsilon: float = 0.01,
     nu: float | None = None,
     side: int = 50,
-    noise: float = 0.1,
+    noise_std: float = 0.1,
     horizon: int = 200,
 ) -> World:
     """Bogunovic et al., AISTATS 2016: a 50 × 50 grid on [0, 1]², f_1 ~ GP(0, k), f_{t+1} = √(1−ε) f_t + √ε g_{t+1}.
 
-    k is RBF(0.2), or Matérn of smoothness `nu` and the same length scale. It was published with ε ∈ {.001, .01, .03},
-    noise variance .01 (standard deviation `noise` = .1), T = 200 for RBF and 300 for Matérn-5/2.
+    k is RBF(0.2), or Matérn of smoothness `nu` and the same lengthscale; published with ε ∈ {.001, .01, .03}, noise
+    variance .01 (`noise_std` = .1), T = 200 for RBF and 300 for Matérn-5/2.
     """
     kernel: RBF | Matern = RBF(0.2) if nu is None else Matern(nu, 0.2)
     basis = gaussian_process(kernel, side, 2)
-    return World(basis.points, basis, Chain(epsilon), Gaussian(noise), seed, horizon, "bogunovic")
+    return World(basis.points, basis, Chain(epsilon), Gaussian(noise_std), seed, horizon, "bogunovic")
 
 
-def rotating(*, seed: int = 0, period: float = 300.0, side: int = 16, noise: float = 0.1) -> World:
+def rotating(*, seed: int = 0, period: float = 300.0, side: int = 16, noise_std: float = 0.1) -> World:
     """Ours: f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t−1)/period, g ~ GP(0, RBF(0.2)) on a 16 × 16 grid; T = 600."""
     basis = gaussian_process(RBF(0.2), side, 2)
-    return World(basis.points, basis, Rotating(period), Gaussian(noise), seed, 600, "rotating")
+    return World(basis.points, basis, Rotating(period), Gaussian(noise_std), seed, 600, "rotating")
 
 
-def rotating_box(*, seed: int = 0, dim: int = 2, period: float = 300.0, noise: float = 0.1, norm: float = 2.0) -> World:
-    """Ours, on the unit cube: like `rotating`, with g = Σ a_i k(·, c_i), 40 centres, k = RBF(0.2·√dim); T = 200."""
-    return on_box(Rotating(period), seed=seed, dim=dim, noise=noise, norm=norm, horizon=200, name="rotating-box")
+def rotating_box(
+    *, seed: int = 0, dim: int = 2, period: float = 300.0, noise_std: float = 0.1, norm: float = 2.0
+) -> World:
+    """Ours, on the unit cube itself: as rotating, with g = Σ a_i k(·, c_i), 40 centres, k = RBF(0.2·√dim); T = 200."""
+    return on_box(
+        Rotating(period), seed=seed, dim=dim, noise_std=noise_std, norm=norm, horizon=200, name="rotating-box"
+    )
 
 
 def on_box(
@@ -82,7 +85,7 @@ def on_box(
     seed: int = 0,
     dim: int = 2,
     centres: int = 40,
-    noise: float = 0.1,
+    noise_std: float = 0.1,
     norm: float = 2.0,
     horizon: int = 200,
     name: str = "box",
@@ -90,7 +93,7 @@ def on_box(
     """Any drift of f = Σ a_i k(·, c_i), a ~ U[−1, 1] scaled to `norm`, on [0, 1]^dim, k = RBF(0.2·√dim)."""
     box = Box.of({f"x{j}": Float(0, 1) for j in range(checks.count("dim", dim, most=DIMENSIONS))})
     basis = Expansion(RBF(0.2 * dim**0.5), spread(checks.count("centres", centres, most=CENTRES), dim), norm)
-    return World(box, basis, drift, Gaussian(noise), seed, horizon, name)
+    return World(box, basis, drift, Gaussian(noise_std), seed, horizon, name)
 
 
 def line(n: int) -> Candidates:
@@ -120,14 +123,14 @@ def parts(horizon: int, *shares: float) -> tuple[int, ...]:
     return tuple(round(share * checks.count("horizon", horizon, least=5)) for share in shares)
 
 
-def _deng(name: str, drift: Drift, *, seed: int, noise: float, norm: float | None, horizon: int = 500) -> World:
+def _deng(name: str, drift: Drift, *, seed: int, noise_std: float, norm: float | None, horizon: int = 500) -> World:
     """100 points of [0, 1], k = RBF(0.2), f = Σ_{i≤100} a_i k(·, x_i), a ~ U[−1, 1], T = 500.
 
     As published, f is not scaled: ‖f‖_H is about 6 (√33 in mean square), and B is `World.bound`. With `norm` every g_j
     has exactly that norm. Gaussian noise of standard deviation 0.1 is our choice; we know of no published value.
     """
     points = line(100)
-    return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise), seed, horizon, name)
+    return World(points, Expansion(RBF(0.2), points, norm), drift, Gaussian(noise_std), seed, horizon, name)
 
 
 def gaussian_process(kernel: RBF | Matern, side: int, dim: int) -> Whitened:
@@ -142,4 +145,6 @@ def _whitened(kernel: RBF | Matern, points: Candidates) -> Whitened:
 @lru_cache(maxsize=16)
 def spread(n: int, dim: int) -> Candidates:
     """n points of low discrepancy."""
+    from scipy.stats import qmc  # slow to import
+
     return Candidates(qmc.Halton(dim, scramble=True, rng=np.random.default_rng(0)).random(n))

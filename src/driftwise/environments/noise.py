@@ -1,4 +1,8 @@
-"""Noise with a known sub-Gaussian constant R: E exp(λη) ≤ exp(λ²R²/2) for every λ. Draws are functions of (seed, t)."""
+"""Noise with a known sub-Gaussian constant R: E exp(λη) ≤ exp(λ²R²/2) for every λ. Draws are functions of (seed, t).
+
+The `noise` of a world is one of these objects; its `noise.variance` is what a policy is given as its own `noise`. Where
+a world takes a number, that is `noise_std`, a standard deviation.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from driftwise.environments.rkhs import Basis
 from driftwise.records import Array, Ask
@@ -30,6 +29,8 @@ ROUNDS = 6
 def scan_points(box: Box) -> Array:
     """The points of the scan on `box`: (n, d). They include the corners of the cube in up to six dimensions."""
     d = box.dim
+    from scipy.stats import qmc  # slow to import
+
     spread: Array = qmc.Sobol(d, scramble=True, rng=np.random.default_rng(0)).random_base2(12 if d <= 2 else 14)
     corners = np.array(np.meshgrid(*[[0.0, 1.0]] * d)).reshape(d, -1).T if d <= 6 else np.zeros((0, d))
     points = np.unique(box.snap(np.vstack([spread, corners])), axis=0)

@@ -110,7 +110,7 @@ def recorded(
     *,
     kernel: Kernel | None = None,
     train: int | None = None,
-    noise: float = 0.0,
+    noise_std: float = 0.0,
     seed: int = 0,
     name: str = "recorded",
 ) -> Recorded:
@@ -119,13 +119,14 @@ def recorded(
     With coordinates the kernel is the given one, or Matérn-5/2 with a fifth of each coordinate's range as length scale.
     Without them candidates have no order, and the kernel is the empirical covariance of the first `train` rows (by
     default half of them), divided by its largest variance so that k(x, x) ≤ 1. The rows after these are played back.
+    Gaussian noise of standard deviation `noise_std` is added to what is played back.
 
     >>> world = recorded(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
     >>> world.horizon, world.best(1), world.best(2)
     (2, 3.0, 2.0)
     """
     table, labels = _table("rewards", rewards)
-    noises = Gaussian(checks.nonnegative("noise", noise))
+    noises = Gaussian(checks.nonnegative("noise_std", noise_std))
     if points is None:
         return _without_points(table, labels, kernel, train, noise=noises, seed=seed, name=name)
     if train is not None:

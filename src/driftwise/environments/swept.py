@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.stats import qmc
 
 from driftwise import checks
 from driftwise.environments.functions import FUNCTIONS, Function
@@ -119,5 +118,7 @@ def _evidence(kernel: Matern, X: Array, Y: Array) -> float:
 
 
 def _spread(dim: int, power: int) -> Array:
+    from scipy.stats import qmc  # slow to import
+
     points: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2(power)
     return points

@@ -1,25 +1,21 @@
 """Kernels: each is its formula. k maps (n, d) and (m, d) to (n, m); `gradient` is ∂k(x, y)/∂x, (n, m, d).
 
-Distances are taken pair by pair and never by ‖x‖² + ‖y‖² − 2xᵀy, which cancels for close points: so an entry has the
-same bits in whatever matrix it is computed, which is what makes a replay exact.
+Kernels can be added, multiplied and scaled: `2.0 * RBF(0.2) + Linear()`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
+from driftwise.gp.distances import Lengthscale, check_points, downhill, squared_distance, too_far
 from driftwise.records import Array
-
-Lengthscale = float | tuple[float, ...]
-MANY = 64  # coordinates beyond which those that do not differ are left out
 
 
 class Kernel(Protocol):
@@ -38,8 +34,35 @@ class Kernel(Protocol):
         ...
 
 
+class Combined:
+    """k₁ + k₂, k₁ * k₂ and v * k: what every kernel here can do, also with a kernel of the user's own.
+
+    >>> 2.0 * RBF(0.2) + Linear()
+    Sum(first=Scaled(kernel=RBF(lengthscale=0.2), variance=2.0), second=Linear())
+    """
+
+    __array_ufunc__ = None  # so that NumPy leaves np.float64(2) * k to the kernel
+
+    def __add__(self: Kernel, other: Kernel) -> Sum:
+        return Sum(self, other) if _is_kernel(other) else NotImplemented
+
+    def __radd__(self: Kernel, other: Kernel) -> Sum:
+        return Sum(other, self) if _is_kernel(other) else NotImplemented
+
+    def __mul__(self: Kernel, other: Kernel | float) -> Product | Scaled:
+        return Product(self, other) if _is_kernel(other) else _scaled(self, other)
+
+    def __rmul__(self: Kernel, other: Kernel | float) -> Product | Scaled:
+        return Product(other, self) if _is_kernel(other) else _scaled(self, other)
+
+
+def _scaled(kernel: Kernel, variance: Any) -> Scaled:
+    number = isinstance(variance, Real)  # what number it may be is for Scaled to say
+    return Scaled(kernel, variance) if number else NotImplemented
+
+
 @dataclass(frozen=True)
-class RBF:
+class RBF(Combined):
     """k(x, y) = exp(−r²/2), r = ‖(x − y)/ℓ‖: the squared exponential (SE).
 
     >>> RBF(0.2)(np.array([[0.0]]), np.array([[0.2]])).round(4)
@@ -52,18 +75,18 @@ class RBF:
         object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        return np.exp(-0.5 * _squared_distance(X, Y, self.lengthscale))
+        return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
 
     def diagonal(self, X: Array) -> Array:
-        _check_points(X)
+        check_points(X)
         return np.ones(len(X))
 
     def gradient(self, X: Array, Y: Array) -> Array:
-        return _downhill(X, Y, self.lengthscale, self(X, Y))
+        return downhill(X, Y, self.lengthscale, self(X, Y))
 
 
 @dataclass(frozen=True)
-class Matern:
+class Matern(Combined):
     """Matérn with ν = ½, 3/2 or 5/2; with a = √(2ν)·r and r = ‖(x − y)/ℓ‖:
 
     k = e^−a (½),   (1 + a) e^−a (3/2),   (1 + a + a²/3) e^−a (5/2)
@@ -87,7 +110,7 @@ class Matern:
         return (1 + a + a * a / 3) * np.exp(-a)
 
     def diagonal(self, X: Array) -> Array:
-        _check_points(X)
+        check_points(X)
         return np.ones(len(X))
 
     def gradient(self, X: Array, Y: Array) -> Array:
@@ -99,48 +122,48 @@ class Matern:
             factor = 3 * np.exp(-a)
         else:
             factor = 5 / 3 * (1 + a) * np.exp(-a)
-        return _downhill(X, Y, self.lengthscale, factor)
+        return downhill(X, Y, self.lengthscale, factor)
 
     def _a(self, X: Array, Y: Array) -> Array:
         """√(2ν)·r, cut where e^−a is 0 anyway: a·e^−a would be ∞·0 for points immensely far apart."""
-        a: Array = np.sqrt(np.minimum(2 * self.nu * _squared_distance(X, Y, self.lengthscale), 1e6))
+        a: Array = np.sqrt(np.minimum(2 * self.nu * squared_distance(X, Y, self.lengthscale), 1e6))
         return a
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(Combined):
     """k(x, y) = xᵀy: the linear bandit."""
 
     def __call__(self, X: Array, Y: Array) -> Array:
         # coordinate by coordinate: BLAS and einsum sum in an order that depends on the shapes, and so do the bits
-        _check_points(X, Y)
+        check_points(X, Y)
         k = np.zeros((len(X), len(Y)))
         try:
             with np.errstate(over="raise"):
                 for j in range(X.shape[1]):
                     k += X[:, j : j + 1] * Y[:, j]
         except FloatingPointError:
-            raise _too_far() from None
+            raise too_far() from None
         return k
 
     def diagonal(self, X: Array) -> Array:
-        _check_points(X)
+        check_points(X)
         k = np.zeros(len(X))
         try:
             with np.errstate(over="raise"):
                 for j in range(X.shape[1]):
                     k += X[:, j] * X[:, j]
         except FloatingPointError:
-            raise _too_far() from None
+            raise too_far() from None
         return k
 
     def gradient(self, X: Array, Y: Array) -> Array:
-        _check_points(X, Y)
+        check_points(X, Y)
         return np.broadcast_to(Y, (len(X), *Y.shape)).copy()
 
 
 @dataclass(frozen=True)
-class Level:
+class Level(Combined):
     """k(x, y) = v: in a sum, a level that the function may have as a whole and that is learned with it."""
 
     variance: float = 1.0
@@ -149,20 +172,20 @@ class Level:
         object.__setattr__(self, "variance", checks.positive("variance", self.variance))
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        _check_points(X, Y)
+        check_points(X, Y)
         return np.full((len(X), len(Y)), self.variance)
 
     def diagonal(self, X: Array) -> Array:
-        _check_points(X)
+        check_points(X)
         return np.full(len(X), self.variance)
 
     def gradient(self, X: Array, Y: Array) -> Array:
-        _check_points(X, Y)
+        check_points(X, Y)
         return np.zeros((len(X), *Y.shape))
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Combined):
     """v · k(x, y)."""
 
     kernel: Kernel
@@ -183,7 +206,7 @@ class Scaled:
 
 
 @dataclass(frozen=True)
-class Stretched:
+class Stretched(Combined):
     """k(x/s, y/s): along coordinate j the lengthscale is s_j times as long.
 
     >>> Stretched(RBF(0.1), (2.0,)) (np.array([[0.0]]), np.array([[0.2]])).round(4)
@@ -210,12 +233,12 @@ class Stretched:
         return self.kernel.gradient(X / self.stretch, Y / self.stretch) / self.stretch
 
     def _check(self, *tables: Array) -> None:
-        _check_points(*tables)
+        check_points(*tables)
         _check_one_each("stretches", len(self.stretch), tables[0])
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(Combined):
     """k₁(x, y) + k₂(x, y)."""
 
     first: Kernel
@@ -236,7 +259,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Product:
+class Product(Combined):
     """k₁(x, y) · k₂(x, y)."""
 
     first: Kernel
@@ -258,7 +281,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Empirical:
+class Empirical(Combined):
     """k(i, j) = C[i, j]: a covariance known only at finitely many candidates.
 
     Their one coordinate is their index, or they have a coordinate for each, of which that at their index is 1.
@@ -288,7 +311,7 @@ class Empirical:
 
 
 def _index(X: Array, size: int) -> NDArray[np.intp]:
-    _check_points(X)
+    check_points(X)
     known = X.shape[1] == size if X.shape[1] != 1 else ((X >= 0) & (size > X)).all()
     if not known:
         raise InvalidInput(f"the covariance is of {size} candidates, got {checks.shown(X.tolist())}; give their index")
@@ -297,8 +320,13 @@ def _index(X: Array, size: int) -> NDArray[np.intp]:
 
 def as_kernel(name: str, given: Any) -> Kernel:
     """A kernel, and not the class of one."""
-    kernel: Kernel = checks.like(name, given, ("__call__", "diagonal", "gradient"), "a kernel, as RBF(0.2)")
-    return kernel
+    if not _is_kernel(given):
+        raise InvalidInput(f"{name} must be a kernel, as RBF(0.2), got {checks.shown(given)}")
+    return given
+
+
+def _is_kernel(given: Any) -> TypeGuard[Kernel]:
+    return not isinstance(given, type) and all(hasattr(given, part) for part in ("__call__", "diagonal", "gradient"))
 
 
 def check_bounded(kernel: Kernel, X: Array) -> None:
@@ -327,15 +355,6 @@ def _one_lengthscale(name: str, value: Any) -> float:
     return scale
 
 
-def _check_points(X: Array, *others: Array) -> None:
-    """Rows of points, all of as many coordinates as X."""
-    for Y in (X, *others):
-        if not isinstance(Y, np.ndarray) or Y.ndim != 2 or Y.dtype.kind not in "iuf":
-            raise InvalidInput(f"points must be an array of rows, (n, d), as np.array([[0.5]]), got {checks.shown(Y)}")
-        if Y.shape[1] != X.shape[1]:
-            raise InvalidInput(f"points must have the same number of coordinates, got {X.shape[1]} and {Y.shape[1]}")
-
-
 def _check_one_each(what: str, given: int, X: Array) -> None:
     if given != X.shape[1]:
         raise InvalidInput(f"{given} {what} given for {X.shape[1]} dimensions; give one for each")
@@ -348,43 +367,3 @@ def _check_positive_semidefinite(C: Array) -> None:
         np.linalg.cholesky(C + lift * np.eye(len(C)))
     except np.linalg.LinAlgError:
         raise InvalidInput("covariance must have no negative eigenvalue; use an empirical covariance") from None
-
-
-def _squared_distance(X: Array, Y: Array, lengthscale: Lengthscale) -> Array:
-    _check_points(X, Y)
-    scale = np.asarray(lengthscale)
-    if scale.ndim and len(scale) != X.shape[1]:
-        raise InvalidInput(f"{len(scale)} lengthscales given for {X.shape[1]} dimensions; give one, or one for each")
-    if X.shape[1] > MANY and len(X) and len(Y):
-        differs = _differs(X, Y)
-        X, Y, scale = X[:, differs], Y[:, differs], scale[differs] if scale.ndim else scale
-    try:
-        with np.errstate(over="raise"):
-            return cdist(X / scale, Y / scale, "sqeuclidean")
-    except FloatingPointError:
-        raise _too_far() from None
-
-
-def _differs(X: Array, Y: Array) -> NDArray[np.bool_]:
-    """The coordinates in which not all the points are the same, (d,): the others would add 0, which changes no bit.
-
-    Of the coordinates that choices have, one for each value, few are ever used.
-    """
-    differs: NDArray[np.bool_] = np.not_equal(X, X[0]).any(axis=0) | np.not_equal(Y, X[0]).any(axis=0)
-    return differs
-
-
-def _downhill(X: Array, Y: Array, lengthscale: Lengthscale, factor: Array) -> Array:
-    """factor · (y − x)/ℓ²: (n, m, d)."""
-    try:
-        with np.errstate(over="raise"):
-            difference: Array = Y[None, :, :] - X[:, None, :]
-            difference *= factor[:, :, None]
-            difference /= np.square(np.asarray(lengthscale))
-            return difference
-    except FloatingPointError:
-        raise _too_far() from None
-
-
-def _too_far() -> InvalidInput:
-    return InvalidInput("points must be at most 1e100 from one another; take another unit")

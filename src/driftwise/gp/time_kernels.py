@@ -17,7 +17,7 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.gp.kernels import Kernel, as_kernel
+from driftwise.gp.kernels import Combined, Kernel, as_kernel
 from driftwise.records import Array
 
 UNDERFLOW = 800.0  # e^−800 is 0 in float64, and no power of 800 overflows
@@ -228,7 +228,7 @@ class Cyclic:
 
 
 @dataclass(frozen=True)
-class SpaceTime:
+class SpaceTime(Combined):
     """k((x, s), (y, t)) = k_S(x, y) · k_T(s, t); the last coordinate is time."""
 
     space: Kernel

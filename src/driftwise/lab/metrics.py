@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -62,6 +61,8 @@ def student(values: Array, *, level: float = 0.95) -> Interval:
     mean = values.mean(axis=0)
     if n == 1:
         return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
+    from scipy.stats import t as student_t  # slow to import
+
     half = student_t.ppf((1 + level) / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return Interval(mean, mean - half, mean + half)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -58,15 +57,11 @@ class Mechanism:
         """ȳ."""
         return self.clipped(reward) + float(rng.laplace(scale=self.scale))
 
-    def density(self, reported: float, reward: float) -> float:
-        """How likely ȳ = `reported` is where y = `reward`: e^{−|ȳ−y|/h}/2h."""
-        return math.exp(-abs(reported - self.clipped(reward)) / self.scale) / (2 * self.scale)
-
 
 def privatise(reward: float, *, epsilon: float, bound: float = 1.0, centre: float = 0.0) -> float:
     """ȳ, for whoever holds the reward to report in its place: drawn afresh, and reproducible by nobody.
 
-    >>> math.isfinite(privatise(0.3, epsilon=1.0))
+    >>> isinstance(privatise(0.3, epsilon=1.0), float)
     True
     """
     return Mechanism(epsilon, bound, centre)(checks.real("reward", reward), np.random.default_rng())

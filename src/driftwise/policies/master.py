@@ -72,9 +72,9 @@ class Master:
     is ≥ U + 9ρ̂(2^m) (Test 1), or the block's mean of g̃ − R is ≥ 3ρ̂(t) (Test 2). It needs the range of the rewards,
     and no budget. A step is one of gp-ucb on the active instance (with two maximisations on a box).
 
-    With the theorem's κ (`theory_kappa`) no test can fire at practical horizons. At κ = 2 alarms are rare in a still
-    world (3 in 6 runs of 1,000 steps on 100 candidates) and no less rare where it changes every 250 steps (3 in 6);
-    at κ = 1 there are nine a run in the one and twelve in the other.
+    With the theorem's κ, at least 6(log₂ T + 1) ln(T/δ), no test can fire at practical horizons. At κ = 2 alarms are
+    rare in a still world (3 in 6 runs of 1,000 steps on 100 candidates) and no less rare where it changes every 250
+    steps (3 in 6); at κ = 1 there are nine a run in the one and twelve in the other.
 
     >>> from driftwise import Candidates
     >>> policy = Master.of(Candidates([[0.0], [1.0]]))
@@ -222,13 +222,3 @@ class Master:
         fresh = Instance(self._prior, 0.0, 0)
         instances = tuple(fresh if slots[0] else None for slots in schedule)
         return Block(begun, begun, schedule, instances, restarts=restarts)
-
-
-def theory_kappa(*, horizon: int, beta: float, gamma: float, delta: float = 0.01) -> float:
-    """κ = 6(log₂ T + 1) ln(T/δ) · max(1, β_T √(γ_T ln(T/δ))), so that ρ̂(t) = κ/√t.
-
-    >>> round(theory_kappa(horizon=10_000, beta=0.0, gamma=0.0, delta=1e-4))
-    1579
-    """
-    log = math.log(horizon / delta)
-    return 6 * (math.log2(horizon) + 1) * log * max(1.0, beta * math.sqrt(gamma * log))

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
 from driftwise import checks, limits
 from driftwise.errors import InvalidInput
@@ -153,6 +152,8 @@ def representatives(space: Space) -> Array:
     """The settings themselves where they are few, else a Sobol' set of the unit cube and its far corner: (n, d)."""
     if space.points is not None:
         return space.points
+    from scipy.stats import qmc  # slow to import, and seldom needed
+
     cube = qmc.Sobol(space.dim, scramble=False).random(REPRESENTATIVES)
     # the corner, where a linear kernel is largest; the origin is the set's first point
     return space.snap(np.vstack([cube, np.ones((1, space.dim))]))

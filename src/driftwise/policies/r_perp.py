@@ -200,24 +200,3 @@ def best_interval(kernel: Kernel, dim: int, horizon: int, variation: float) -> i
     else:
         raise InvalidInput(f"there is no formula for the interval of r-perp with {checks.shown(kernel)}; give interval")
     return max(2, min(math.ceil(H), T))
-
-
-def elimination_width(
-    *,
-    candidates: int,
-    horizon: int,
-    interval: int,
-    noise: float,
-    bound: float = 1.0,
-    proxy: float = 0.1,
-    delta: float = 0.1,
-    constant: float = 1.0,
-) -> float:
-    """√β = B(1 + (C/√λ)√L) + (R/√λ)√(2L), L = ln(4|X|Q/δ), Q = ⌈T/H⌉(1 + log₂ log₂ H).
-
-    C comes from an inequality on random permutations and is not given in the paper; with C = 0 the width is right for a
-    function that stands still, where the order of a batch does not matter.
-    """
-    Q = math.ceil(horizon / interval) * (1 + math.log2(math.log2(max(interval, 4))))
-    L = math.log(4 * candidates * Q / delta)
-    return bound * (1 + constant * math.sqrt(L / noise)) + proxy * math.sqrt(2 * L / noise)

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from driftwise.gp.kernels import RBF, Matern, Scaled
 from driftwise.gp.linalg import cholesky, invert_lower
@@ -77,6 +76,8 @@ class Evidence:
 
     def maximise(self, starts: list[Hyper], low: Hyper, high: Hyper) -> Hyper:
         """The best that L-BFGS finds from the starts, between `low` and `high`."""
+        from scipy.optimize import minimize  # slow to import
+
         bounds = list(zip(low.logs, high.logs, strict=True))
 
         def descent(logs: Array) -> tuple[float, Array]:

@@ -6,16 +6,15 @@ Deterministic in (seed, number). The constants were chosen by measurement (docs/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.stats import qmc
 
 from driftwise.records import Array, Ask
 from driftwise.rng import generator
 from driftwise.spaces.ascent import ascend
+from driftwise.spaces.sobol import sobol
 
 SCAN = 128  # points of the scan for every dimension
 STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off: maxima of σ lie on faces and in corners
@@ -83,7 +82,7 @@ def _top(score: Score, starts: Array, space: Cube) -> tuple[Array, float]:
 
 def _scan(score: Score, d: int, ask: Ask) -> Array:
     rng = generator(ask.seed, ask.number)
-    shifted = _sobol(d, SCAN * d) + rng.random(d)
+    shifted = sobol(d, SCAN * d) + rng.random(d)
     shifted -= shifted >= 1.0
     spread = stretched(shifted)
     anchors = score.anchors().reshape(-1, d)
@@ -96,12 +95,6 @@ def _scan(score: Score, d: int, ask: Ask) -> Array:
 def stretched(U: Array) -> Array:
     """Points of the cube moved outwards, and cut off at its faces."""
     return np.clip(0.5 + STRETCH * (U - 0.5), 0.0, 1.0)
-
-
-@lru_cache(maxsize=64)
-def _sobol(d: int, n: int) -> Array:
-    points: Array = qmc.Sobol(d, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
-    return points[:n]
 
 
 def apart(points: Array, values: Array, n: int) -> list[int]:

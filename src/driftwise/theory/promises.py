@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -87,5 +86,7 @@ def cube(dim: int, n: int) -> Array:
     n = checks.count("points", n, least=2, most=POINTS)
     if checks.count("dim", dim, most=DIMENSIONS) == 1:
         return np.linspace(0.0, 1.0, n)[:, None]
+    from scipy.stats import qmc  # slow to import
+
     spread: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
     return spread[:n]
