@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from driftwise import environment, run
-from driftwise.lab.tasks import Contender
+from driftwise.lab.trials import Contender
 
 RESULT_KEYS = {
     "policy",
@@ -114,7 +114,7 @@ def test_compare_refuses(refused, line, words):
 
 
 def test_a_recording_that_is_too_short_is_refused_before_anything_runs(refused, monkeypatch):
-    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda tasks, jobs: pytest.fail("it ran"))
+    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda *jobs, **options: pytest.fail("it ran"))
     np.savetxt("r.csv", np.eye(4), delimiter=",")
     np.savetxt("p.csv", np.arange(4.0), delimiter=",")
     message = refused("compare --policy gp-ucb --rewards r.csv --points p.csv --horizon 9")
@@ -122,6 +122,6 @@ def test_a_recording_that_is_too_short_is_refused_before_anything_runs(refused, 
 
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_runs(refused, monkeypatch):
-    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda tasks, jobs: pytest.fail("it ran"))
+    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda *jobs, **options: pytest.fail("it ran"))
     message = refused("compare --policy random --horizon 2 --seeds 1 --json no/such/folder/out.json")
     assert "no/such/folder for out.json; make it first" in message

@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from driftwise.cli.app import app
-from driftwise.lab import measures, tables
-from driftwise.lab.metrics import bootstrap
+from driftwise.lab import statistics, tables
 from driftwise.lab.results import manifest, read
 
 
@@ -60,12 +59,12 @@ def test_the_tables_say_what_the_results_say(results):
     means = found.regret[rows].mean(axis=0)
     for mean in means:
         assert f"{mean:.4g}" in answer.output
-    verdict = measures.verdict(found.regret[rows])
+    verdict = statistics.verdict(found.regret[rows])
     assert answer.output.count("★") == 2
     assert "fewer than 6 seeds" not in answer.output
     lines = json.loads(ask("table", results, "--case", "abrupt", "--json").output)["cases"][0]["policies"]
     assert [line["regret"]["mean"] for line in lines] == pytest.approx(sorted(means))
-    interval = bootstrap(found.regret[rows][:, verdict.winner])
+    interval = statistics.bootstrap(found.regret[rows][:, verdict.winner])
     assert lines[0]["regret"]["low"] == pytest.approx(interval.low)
     assert sorted(line["p"] for line in lines) == pytest.approx(sorted(verdict.p))
     assert [line["winner"] for line in lines] == [True, False, False]

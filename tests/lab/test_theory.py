@@ -14,8 +14,9 @@ import driftwise.lab.theory as lab
 from driftwise import RBF, policy
 from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
+from driftwise.lab.engine import perform_all
 from driftwise.lab.run import run
-from driftwise.lab.theory import FULL, assemble, coverage, gain, linear, perform_all, plan, regret, verdicts
+from driftwise.lab.theory import FULL, assemble, coverage, gain, linear, plan, regret, verdicts
 from driftwise.lab.theory.settings import Settings, smooth, turning
 from driftwise.records import Ask
 from driftwise.report.theory import html, markdown, parts
@@ -31,7 +32,7 @@ TINY = replace(
 
 @pytest.fixture(scope="module")
 def found():
-    return list(perform_all(plan(TINY)))
+    return perform_all(plan(TINY))
 
 
 @pytest.fixture(scope="module")

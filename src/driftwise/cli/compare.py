@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -12,8 +12,10 @@ import typer
 from driftwise.cli import files, limits, parse, show
 from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
-from driftwise.lab.metrics import student
-from driftwise.lab.tasks import Outcome, Task, perform_all
+from driftwise.lab.engine import perform_all
+from driftwise.lab.recordings import case_of
+from driftwise.lab.statistics import student
+from driftwise.lab.trials import Outcome, Trial
 from driftwise.text import as_json
 
 WORLD = "deng-abrupt"
@@ -71,7 +73,6 @@ def compare(
         world = _world(env, rewards, points)
     steps = horizon or world.horizon
     limits.within(horizon=steps)
-    worlds = [world.seeded(seed) for seed in range(seeds)]
     # what cannot be is told before anything runs: a policy, a step that was not recorded
     with show.progress() as progress:
         progress.add_task("policies", total=None)
@@ -80,18 +81,16 @@ def compare(
                 contender.on(world)
     if rewards is not None:
         world.best(steps)
-    tasks = [Task(contender, made, steps) for contender in contenders for made in worlds]
+    case = case_of(world)
+    trials = [Trial(contender, "compare", case, steps, seed) for contender in contenders for seed in range(seeds)]
     with show.progress() as progress:
-        bar = progress.add_task(world.name, total=len(tasks))
-        outcomes = []
-        for outcome in perform_all(tasks, jobs=jobs):
-            outcomes.append(outcome)
-            progress.advance(bar)
-    order = {c.label: i for i, c in enumerate(contenders)}
-    outcomes.sort(key=lambda o: (order[o.policy], o.seed))
-    _print(outcomes, list(order), f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}")
+        bar = progress.add_task(world.name, total=len(trials))
+        outcomes = perform_all(trials, workers=jobs, tell=lambda: progress.advance(bar))
+    _print(
+        outcomes, [c.label for c in contenders], f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}"
+    )
     if out is not None:
-        written = as_json({"results": [o.record() for o in outcomes]}) + "\n"
+        written = as_json({"results": [_record(o) for o in outcomes]}) + "\n"
         files.write(out, written, inputs=[rewards, points])
 
 
@@ -109,15 +108,30 @@ def _world(env: str | None, rewards: Path | None, points: Path | None) -> Seeded
         return environment(name, **options)
 
 
+def _record(outcome: Outcome) -> dict[str, Any]:
+    """One run as JSON."""
+    result, total = outcome.result, float(outcome.regret.sum())
+    return {
+        "policy": result.policy,
+        "environment": result.case,
+        "seed": result.seed,
+        "horizon": result.horizon,
+        "cumulative_regret": total,
+        "mean_regret": total / result.horizon,
+        "seconds_per_step": outcome.timing.mean,
+    }
+
+
 def _print(outcomes: Sequence[Outcome], labels: Sequence[str], title: str) -> None:
     totals = {
-        label: student(np.array([o.cumulative_regret for o in outcomes if o.policy == label])) for label in labels
+        label: student(np.array([float(o.regret.sum()) for o in outcomes if o.result.policy == label]))
+        for label in labels
     }
     means = [float(total.mean) for total in totals.values()]
-    horizon = outcomes[0].horizon
+    horizon = outcomes[0].result.horizon
     rows = []
     for label, total in totals.items():
-        seconds = np.mean([o.seconds_per_step for o in outcomes if o.policy == label])
+        seconds = np.mean([o.timing.mean for o in outcomes if o.result.policy == label])
         interval = f"{max(float(total.low), 0):.1f} – {total.high:.1f}" if np.isfinite(total.high) else "one seed: none"
         rows.append((label, f"{total.mean:.1f}", interval, f"{total.mean / horizon:.3f}", f"{1e6 * seconds:.0f}"))
     show.out().print(show.table(title, HEADER, rows, best=[means.index(min(means))]))

@@ -95,12 +95,12 @@ def run(
 
 
 def _suites(names: list[str], rewards: Path | None, points: Path | None, quick: bool) -> list[Any]:
-    from driftwise.lab.experiment import RECORDING, Gathered, recording
+    from driftwise.lab.recordings import recording
     from driftwise.lab.suites import suite
 
     found: list[Any] = [suite(name).quick() if quick else suite(name) for name in names]
     if rewards is not None:
-        found.append(Gathered(RECORDING, (recording(rewards, points),)))
+        found.append(recording(rewards, points))
     elif points is not None:
         raise InvalidInput(
             "--points gives the coordinates of a recording's candidates; give the recording as --rewards"

@@ -15,7 +15,7 @@ from driftwise.cli import failure, show
 from driftwise.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from driftwise.lab.metrics import Interval
+    from driftwise.lab.statistics import Interval
     from driftwise.lab.tables import CaseTable, Contest, Line, Standing
 
 HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "a step")

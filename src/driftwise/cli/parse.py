@@ -10,7 +10,7 @@ from typing import Any
 from driftwise.cli import limits
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
 from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
-from driftwise.lab.tasks import Contender
+from driftwise.lab.trials import Contender
 from driftwise.policies import REGISTRY, options_of
 from driftwise.spaces import Choice, Float, Int, Parameter, Space
 

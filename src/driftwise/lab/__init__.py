@@ -1,6 +1,6 @@
 """Experiments: runs, and what is measured of them."""
 
-from driftwise.lab.metrics import Interval, bootstrap, cumulative_regret, mean_regret, regrets, student
 from driftwise.lab.run import run
+from driftwise.lab.statistics import Interval, bootstrap, cumulative_regret, mean_regret, regrets, student
 
 __all__ = ["Interval", "bootstrap", "cumulative_regret", "mean_regret", "regrets", "run", "student"]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.lab import measures
-from driftwise.lab.metrics import Interval, bootstrap
+from driftwise.lab import statistics
 from driftwise.lab.results import Results
+from driftwise.lab.statistics import Interval, bootstrap, thin
 from driftwise.lab.tables import CaseTable, Line, Place, Standing, case_tables, standings
 from driftwise.lab.trials import checkpoints
 from driftwise.records import Array
@@ -47,7 +47,7 @@ class Growth:
     policy: str
     of: str  # "P_T" or "T"
     among: str  # what is held fixed
-    slope: measures.Slope
+    slope: statistics.Slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +90,11 @@ def digest(results: Results, *, manifest: dict[str, Any] | None = None, failed: 
 
 def _case(results: Results, table: CaseTable) -> CaseView:
     policies, rows = results.common(table.place)
-    kept = thinned(checkpoints(table.place[2]))
-    steps = np.array(checkpoints(table.place[2]))[kept]
+    steps = np.array(checkpoints(table.place[2]))
+    drawn = thin(len(steps), POINTS)
     column = {policy: rows[:, j] for j, policy in enumerate(policies)}
-    curves = tuple(bootstrap(results.curves(column[line.policy])[:, kept]) for line in table.lines)
-    return CaseView(table, steps, curves, results.changes[int(rows[0, 0])])
-
-
-def thinned(points: Sequence[int], most: int = POINTS) -> NDArray[np.intp]:
-    """At most `most` of their indices, the first and the last among them.
-
-    >>> thinned(range(10), 4).tolist()
-    [0, 3, 6, 9]
-    """
-    return np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(np.intp))
+    curves = tuple(bootstrap(results.curves(column[line.policy])[:, drawn]) for line in table.lines)
+    return CaseView(table, steps[drawn], curves, results.changes[int(rows[0, 0])])
 
 
 def _suite(name: str, views: list[CaseView]) -> SuiteView:
@@ -113,7 +104,7 @@ def _suite(name: str, views: list[CaseView]) -> SuiteView:
     seconds = np.array([[row[s.policy].seconds if s.policy in row else np.nan for s in found] for row in lines])
     return SuiteView(
         *(name, tuple(views), tuple(found)),
-        ratios=measures.ratio_to_best(means).T,
+        ratios=statistics.ratio_to_best(means).T,
         seconds=np.array([_average(column) for column in seconds.T]),
         growth=tuple(_growth(name, views, [s.policy for s in found])),
     )
@@ -146,6 +137,6 @@ def _growth(suite: str, views: Sequence[CaseView], policies: Sequence[str]) -> l
                 if line.policy == policy and line.regret.mean > 0
             ]
             if len({x for x, _ in pairs}) >= LEAST:
-                slope = measures.loglog_slope(*np.array(pairs).T)
+                slope = statistics.loglog_slope(*np.array(pairs).T)
                 made.append(Growth(suite, policy, of, among, slope))
     return made

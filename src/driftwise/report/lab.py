@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
-from driftwise.lab.inside import Inside
-from driftwise.lab.measures import LEVEL
+from driftwise.lab.inside import RunView
+from driftwise.lab.statistics import LEVEL
 from driftwise.lab.tables import Line
 from driftwise.plots.style import CSS, svg
 from driftwise.report import lab_pictures as pictures
@@ -24,7 +24,13 @@ FOLDER = "report_files"
 
 
 def lab_page(
-    digest: Digest, *, title: str, version: str, folder: str = FOLDER, inside: Sequence[Inside] = (), files: bool = True
+    digest: Digest,
+    *,
+    title: str,
+    version: str,
+    folder: str = FOLDER,
+    inside: Sequence[RunView] = (),
+    files: bool = True,
 ) -> str:
     """The page. Without `files` there is nothing beside it to link to."""
     views = [view for suite in digest.suites for view in suite.cases]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
-from driftwise.lab.inside import Inside
+from driftwise.lab.inside import RunView
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.cases import Regret, case_curves, cost_against_regret, heat_map
 from driftwise.plots.dots import Dot, DotPanel, dots
@@ -19,7 +19,7 @@ from driftwise.report.parts import Data, Picture, picture_files
 SHOWN = 8  # policies named on a regret picture: the best ones
 
 
-def files(digest: Digest, inside: list[Inside]) -> Iterator[tuple[str, bytes]]:
+def files(digest: Digest, inside: list[RunView]) -> Iterator[tuple[str, bytes]]:
     """Every file beside the page, as it is made: name and content."""
     for data in (cases_data(digest), curves_data(digest)):
         yield f"{data.name}.csv", data.csv().encode()
@@ -28,14 +28,14 @@ def files(digest: Digest, inside: list[Inside]) -> Iterator[tuple[str, bytes]]:
         yield from picture_files(picture).items()
 
 
-def count(digest: Digest, inside: list[Inside]) -> int:
+def count(digest: Digest, inside: list[RunView]) -> int:
     """How many `files` will make."""
     cases = sum(len(suite.cases) for suite in digest.suites)
     others = len(list(exponents(digest))) + len(list(costs(digest))) + len(digest.suites) + len(inside)
     return 2 + 3 * (cases + others)
 
 
-def every(digest: Digest, inside: list[Inside]) -> Iterator[Picture]:
+def every(digest: Digest, inside: list[RunView]) -> Iterator[Picture]:
     """All pictures."""
     index = {policy: i for i, policy in enumerate(digest.policies)}
     for suite in digest.suites:
@@ -186,7 +186,7 @@ def _typical(ratios: np.ndarray, suite: SuiteView) -> float:
     return float(ratios[0] * view.winner.regret.mean / view.place[2])
 
 
-def belief(inside: Inside) -> Picture:
+def belief(inside: RunView) -> Picture:
     """The truth, and what a policy believed."""
     run, seen = inside.wanted, inside.trace
     panels = [

@@ -45,6 +45,10 @@ class CoverageJob:
     policy: str
     seeds: tuple[int, ...]
 
+    @property
+    def cell(self) -> tuple[str, ...]:
+        return "coverage", self.world, self.policy
+
     def perform(self) -> list[Checked]:
         made = _policy(self.settings, self.policy)
         return [checked(made, _world(self.settings, self.world, seed), self) for seed in self.seeds]

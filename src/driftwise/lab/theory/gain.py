@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
-from driftwise.lab.theory.regret import loglog
+from driftwise.lab.statistics import loglog_slope
 from driftwise.lab.theory.settings import Settings
 from driftwise.records import Array
 from driftwise.theory.information import greedy_gain, linear_order, matern_order, matern_order_2009, rbf_order
@@ -56,6 +56,10 @@ class GainJob:
     settings: Settings
     case: int  # of CASES
 
+    @property
+    def cell(self) -> tuple[str, ...]:
+        return "gain", CASES[self.case].name
+
     def perform(self) -> list[Growth]:
         return [growth(CASES[self.case], points=self.settings.gain_points, samples=self.settings.gain_samples)]
 
@@ -88,6 +92,6 @@ def growth(case: Case, *, points: int, samples: int) -> Growth:
     return Growth(
         *(case.name, points, n, lower, upper),
         orders=tuple((name, values * (lower[-1] / values[-1])) for name, values in orders),
-        slope=loglog(n[late], lower[late]),
-        order_slopes=tuple(loglog(n[late], values[late]) for _, values in orders),
+        slope=loglog_slope(n[late], lower[late]).slope,
+        order_slopes=tuple(loglog_slope(n[late], values[late]).slope for _, values in orders),
     )

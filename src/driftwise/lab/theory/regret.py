@@ -12,6 +12,7 @@ import numpy as np
 from driftwise.environments.world import World
 from driftwise.gp.kernels import Kernel
 from driftwise.lab.run import run
+from driftwise.lab.statistics import loglog_slope
 from driftwise.lab.theory.coverage import LENGTHS
 from driftwise.lab.theory.settings import Settings, smooth, turning
 from driftwise.policies import AnyPolicy, policy
@@ -51,6 +52,10 @@ class RegretJob:
     horizon: int
     budget: float
     seed: int
+
+    @property
+    def cell(self) -> tuple[object, ...]:
+        return type(self), self.setting, self.policy, self.horizon
 
     def perform(self) -> list[Played]:
         kernel, points = smooth(self.settings)
@@ -218,29 +223,18 @@ def _exponent(setting: Setting, name: str, of: str, at: float, runs: Sequence[Se
     trivial = np.array([p.bound.trivial for p in runs[0]])
     return Exponent(
         *(setting, name, of, at, slope, low, high, THEOREM[of]),
-        bound=loglog(x, totals),
-        capped=loglog(x, np.minimum(totals, trivial)),
+        bound=loglog_slope(x, totals).slope,
+        capped=loglog_slope(x, np.minimum(totals, trivial)).slope,
     )
-
-
-def loglog(x: Sequence[float] | Array, y: Array) -> float:
-    """The least-squares slope of ln y on ln x.
-
-    >>> round(loglog([1, 2, 4], np.array([3.0, 3.0 * 2**0.75, 3.0 * 4**0.75])), 9)
-    0.75
-    """
-    u = np.log(np.asarray(x, dtype=float))
-    u = u - u.mean()
-    return float(u @ np.log(y) / (u @ u))
 
 
 def slopes(x: Sequence[float], regret: Array, *, resamples: int = 1000) -> tuple[float, float, float]:
     """The slope for the mean over seeds, (seeds, places), and the 95% interval of seeds drawn with replacement."""
     n = len(regret)
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=resamples)
-    drawn = [loglog(x, means) for means in counts @ regret / n]
+    drawn = [loglog_slope(x, means).slope for means in counts @ regret / n]
     low, high = np.quantile(drawn, [0.025, 0.975])
-    return loglog(x, regret.mean(axis=0)), float(low), float(high)
+    return loglog_slope(x, regret.mean(axis=0)).slope, float(low), float(high)
 
 
 def share_vacuous(cells: Sequence[Cell], *, sharp: bool) -> tuple[int, int]:
