@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from driftwise import text
 from driftwise.cli import files, limits, parse, show
 from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
@@ -16,7 +17,6 @@ from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
 from driftwise.lab.statistics import student
 from driftwise.lab.trials import Outcome, Trial
-from driftwise.text import as_json
 
 WORLD = "deng-abrupt"
 HEADER = ("policy", "regret", "95% interval", "a step", "µs a step")
@@ -45,7 +45,10 @@ def compare(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many worlds and noises, counted from 0.")] = 20,
     jobs: Annotated[int, typer.Option(min=1, help="Processes, at most four a core, with one BLAS thread each.")] = 1,
-    out: Annotated[Path | None, typer.Option("--json", help="Write every run's figures to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the figures of every run to this file, as JSON.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
     """Compare policies by their regret.
 
@@ -60,7 +63,7 @@ def compare(
 
       driftwise compare --policy sw-gp-ucb:window=50,width=1.5 --env bogunovic:epsilon=0.03 --seeds 5
 
-      driftwise compare --policy gp-ucb --policy random --rewards r.csv --points p.csv --json out.json
+      driftwise compare --policy gp-ucb --policy random --rewards r.csv --points p.csv --out runs.json
     """
     limits.within(horizon=horizon, seeds=seeds)
     if out is not None:
@@ -86,12 +89,14 @@ def compare(
     with show.progress() as progress:
         bar = progress.add_task(world.name, total=len(trials))
         outcomes = perform_all(trials, workers=jobs, tell=lambda: progress.advance(bar))
-    _print(
-        outcomes, [c.label for c in contenders], f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}"
-    )
+    found = {"results": [_record(o) for o in outcomes]}
+    if as_json:
+        show.as_json(found)
+    else:
+        title = f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}"
+        _print(outcomes, [c.label for c in contenders], title)
     if out is not None:
-        written = as_json({"results": [_record(o) for o in outcomes]}) + "\n"
-        files.write(out, written, inputs=[rewards, points])
+        files.write(out, text.as_json(found) + "\n", inputs=[rewards, points])
 
 
 def _world(env: str | None, rewards: Path | None, points: Path | None) -> SeededEnvironment:

@@ -11,12 +11,13 @@ import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
 from driftwise.lab.inside import RunView
-from driftwise.lab.statistics import LEVEL
+from driftwise.lab.statistics import fewest_seeds
 from driftwise.lab.tables import Line
 from driftwise.plots.style import CSS, svg
 from driftwise.report import lab_pictures as pictures
 from driftwise.report.page import Html, address, bullets, data, figure, page, prose, section, table, text
 from driftwise.report.parts import Picture, links
+from driftwise.text import duration
 
 UNIT = 9999  # a curve is kept in whole parts of its case's top
 
@@ -120,16 +121,15 @@ def _finding(suite: SuiteView) -> str:
 
 
 def _caution(views: Sequence[CaseView]) -> str:
-    """Where so few seeds were run that no difference could be significant: p is 2/2^n at least, times the others."""
-    few = [v for v in views if len(v.table.lines) > 1 and 2.0 ** (1 - v.table.seeds) * (len(v.table.lines) - 1) > LEVEL]
+    """Where so few seeds were run that no difference could be significant."""
+    few = [v for v in views if len(v.table.lines) > 1 and v.table.seeds < fewest_seeds(len(v.table.lines))]
     if not few:
         return ""
     n, m = max(v.table.seeds for v in few), max(len(v.table.lines) for v in few)
-    need = math.ceil(1 + math.log2((m - 1) / LEVEL))
     return (
         f"**Too few seeds** on {len(few)} of {len(views)} cases: with {n} or fewer of them and {m} policies no "
         f"difference "
-        f"can be significant, whatever it is. {need} seeds are the least that could show one."
+        f"can be significant, whatever it is. {fewest_seeds(m)} seeds are the least that could show one."
     )
 
 
@@ -138,7 +138,7 @@ def _standings(suite: SuiteView) -> Html:
     rows = [
         (
             *(s.policy, f"{s.mean:.3g}", f"{s.worst:.3g}", s.worst_case, f"{s.wins} of {s.cases}"),
-            pictures.duration(float(suite.seconds[i])),
+            duration(float(suite.seconds[i])),
         )
         for i, s in enumerate(suite.standings)
     ]

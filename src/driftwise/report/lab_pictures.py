@@ -231,16 +231,3 @@ def ratio(value: float) -> str:
     ('1.23', '120', '∞')
     """
     return "∞" if math.isinf(value) else f"{value:.2f}" if value < 10 else f"{value:.0f}"
-
-
-def duration(seconds: float) -> str:
-    """As a person would say it.
-
-    >>> duration(0.0000712), duration(0.0021), duration(3.2), duration(float("nan"))
-    ('71 µs', '2.1 ms', '3.2 s', '')
-    """
-    if math.isnan(seconds):
-        return ""
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
