@@ -1,6 +1,7 @@
 """driftwise compare, and every way to get it wrong."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,18 @@ def test_compare_on_a_recording_without_points_plays_the_second_half(good):
     np.savetxt("r.csv", np.random.default_rng(0).normal(size=(12, 4)), delimiter=",")
     good("compare --policy sw-gp-ucb:window=3 --rewards r.csv --seeds 1 --out out.json")
     assert json.loads(Path("out.json").read_text())["results"][0]["horizon"] == 6
+
+
+def test_a_recording_of_costs_with_times_and_gaps(good, refused):
+    Path("r.csv").write_text("when,a,b\n1,3,1\n2,,2\n4,5,1\n8,2,9\n")
+    np.savetxt("p.csv", np.arange(2.0), delimiter=",")
+    line = "compare --policy random --rewards r.csv --points p.csv --seeds 1 --json --time when"
+    assert "line 3, column 2 ('a')" in refused(line)
+    (row,) = json.loads(good(f"{line} --minimize --gaps drop"))["results"]
+    assert row["horizon"] == 3
+    assert row["cumulative_regret"] in [sum(x) for x in product([0, 2], [0, 4], [0, 7])]
+    assert "gaps must be one of" in refused(f"{line} --gaps maybe")
+    assert "--minimize is an option of a recording" in refused("compare --policy random --minimize")
 
 
 def test_compare_options_reach_the_environment(good):

@@ -156,6 +156,8 @@ def test_a_recording(tmp_path):
     np.savetxt(tmp_path / "r.csv", rewards + 1, delimiter=",")  # another recording under the same name
     assert ask(*words, "--policy", "random", "--out", tmp_path / "out").exit_code == 0
     assert len(read(tmp_path / "out")) == 2
+    assert ask(*words, "--policy", "random", "--minimize", "--out", tmp_path / "out").exit_code == 0
+    assert len(read(tmp_path / "out")) == 3  # its costs are another recording, too
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from driftwise import text
-from driftwise.cli import files, limits, parse, show
+from driftwise.cli import files, limits, parse, recording, show
 from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
 from driftwise.lab.engine import perform_all
@@ -33,13 +33,11 @@ def compare(
             help="A simulated world, NAME or NAME:KEY=VALUE,… See: driftwise environments", show_default=WORLD
         ),
     ] = None,
-    rewards: Annotated[
-        Path | None, typer.Option(help="A recording instead: a CSV with a row a time and a column a candidate.")
-    ] = None,
-    points: Annotated[
-        Path | None,
-        typer.Option(help="The candidates' coordinates: a CSV with a row a candidate. Needs --rewards."),
-    ] = None,
+    rewards: recording.Rewards = None,
+    points: recording.Points = None,
+    minimize: recording.Minimize = False,
+    time: recording.Time = None,
+    gaps: recording.Gaps = "refuse",
     horizon: Annotated[
         int | None, typer.Option(min=1, help="Steps of each run; the world's own (or the recording's) if not given.")
     ] = None,
@@ -52,7 +50,7 @@ def compare(
 ) -> None:
     """Compare policies by their regret.
 
-    Policies meet the same worlds and the same noise. They are told the world's own kernel and noise variance unless
+    Policies meet the same worlds and the same noise. They are given the world's own kernel and noise variance unless
     their options say otherwise, as kernel=rbf:0.2 (or matern:2.5:0.2, or linear) and noise=0.01. Rewards reach them as
     they are; for a recording whose rewards are far from ±1, add standardise=true. Without --points, the first half of
     a recording gives the kernel (its empirical covariance) and the second half is played back.
@@ -68,12 +66,13 @@ def compare(
     limits.within(horizon=horizon, seeds=seeds)
     if out is not None:
         files.check(out, inputs=[rewards, points])
+    asked = recording.options(rewards, points, minimize=minimize, time=time, gaps=gaps)
     contenders = [parse.policy(spec) for spec in policy]
     if len({c.label for c in contenders}) < len(contenders):
         raise InvalidInput("each --policy must be a different one; drop the repeated one or change an option")
     with show.progress() as progress:
         progress.add_task("the world", total=None)
-        world = _world(env, rewards, points)
+        world = _world(env, rewards, points, asked)
     steps = horizon or world.horizon
     limits.within(horizon=steps)
     # what cannot be is told before anything runs: a policy, a step that was not recorded
@@ -99,15 +98,11 @@ def compare(
         files.write(out, text.as_json(found) + "\n", inputs=[rewards, points])
 
 
-def _world(env: str | None, rewards: Path | None, points: Path | None) -> SeededEnvironment:
+def _world(env: str | None, rewards: Path | None, points: Path | None, asked: Mapping[str, Any]) -> SeededEnvironment:
     if rewards is not None:
         if env is not None:
             raise InvalidInput(f"--rewards is a world of its own, got --env {env} beside it; give one of the two")
-        return recorded(rewards, points, name=rewards.stem)
-    if points is not None:
-        raise InvalidInput(
-            "--points gives the coordinates of a recording's candidates; give the recording as --rewards"
-        )
+        return recorded(rewards, points, name=rewards.stem, **asked)
     name, options = parse.named(env or WORLD, what="an environment")
     with parse.making(env or WORLD):
         return environment(name, **options)
