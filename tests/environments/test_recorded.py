@@ -80,9 +80,7 @@ def test_the_times_of_the_rows_are_what_policies_get_as_at(tmp_path):
 
 def test_gaps_are_refused_by_row_and_column_or_filled_or_dropped(tmp_path):
     path, points = sheet(tmp_path / "r.csv", "t,left,right", "1,1,2", "2,,4", "3,5,", "4,7,8"), np.array([[0.0], [1.0]])
-    with pytest.raises(
-        InvalidInput, match=r"line 3, column 2 \('left'\): must be a finite .* got ''; fill the gap"
-    ):
+    with pytest.raises(InvalidInput, match=r"line 3, column 2 \('left'\): must be a finite .* got ''; fill the gap"):
         recorded(path, points, time="t")
     filled = recorded(path, points, time="t", gaps="previous")
     assert filled.rewards.tolist() == [[1, 2], [1, 4], [5, 4], [7, 8]]

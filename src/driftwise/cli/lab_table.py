@@ -17,7 +17,7 @@ from driftwise.text import duration
 
 if TYPE_CHECKING:
     from driftwise.lab.statistics import Interval
-    from driftwise.lab.tables import CaseTable, Contest, Line, Standing
+    from driftwise.lab.tables import CaseTable, Contest, Line, Ranking
 
 HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "a step")
 CONTESTS = ("case", "seeds", "regret", "best of the others", "ratio")
@@ -150,7 +150,7 @@ def _row(line: Line, seeds: int) -> tuple[str, ...]:
     )
 
 
-def _standings(name: str, found: list[Standing]) -> Any:
+def _standings(name: str, found: list[Ranking]) -> Any:
     rows = [(s.policy, f"{s.mean:.3g}", f"{s.worst:.3g}", s.worst_case, str(s.wins), str(s.cases)) for s in found]
     return show.table(f"{name}: regret over the best policy's", STANDINGS, rows, best=[0])
 

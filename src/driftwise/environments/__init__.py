@@ -1,4 +1,9 @@
-"""Worlds, simulated and recorded, and the explicit registry of their names."""
+"""Worlds, simulated and recorded, and the explicit registry of their names.
+
+Read, in this order: `world` (what a world is), `rkhs`, `drift` and `noise` (what it is made of), `playback` and
+`optimum` (how f_t and its maximum are computed), `catalogue` (the named worlds, published and ours), `moving`, `swept`
+and `functions` (worlds that are formulas in time), `recorded` and `csv_sheet` (your recordings), `datasets` (data).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the report shows of a results folder: aggregates, so that a hundred thousand trials are a small page."""
+"""The aggregates of a results folder that `report/results_page.py` shows: a hundred thousand trials on a small page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from driftwise.lab import statistics
 from driftwise.lab.results import Results
 from driftwise.lab.statistics import Interval, bootstrap, thin
-from driftwise.lab.tables import CaseTable, Line, Place, Standing, case_tables, standings
+from driftwise.lab.tables import CaseTable, Line, Place, Ranking, case_tables, standings
 from driftwise.lab.trials import checkpoints
 from driftwise.records import Array
 
@@ -40,8 +40,8 @@ class CaseView:
 
 
 @dataclass(frozen=True)
-class Growth:
-    """One policy's exponent over several cases: of R(T) in P_T, or in T."""
+class CaseExponent:
+    """The exponent of one policy's R(T) in P_T, or in T, over several cases."""
 
     suite: str
     policy: str
@@ -56,10 +56,10 @@ class SuiteView:
 
     name: str
     cases: tuple[CaseView, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[Ranking, ...]
     ratios: Array  # (policies, cases): mean regret over the best policy's on the case; NaN where it was not run
     seconds: Array  # (policies,): a step, averaged over cases
-    growth: tuple[Growth, ...]
+    growth: tuple[CaseExponent, ...]
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -103,7 +103,9 @@ def _suite(name: str, views: list[CaseView]) -> SuiteView:
     means = np.array([[_mean(row, s.policy) for s in found] for row in lines])  # (cases, policies)
     seconds = np.array([[row[s.policy].seconds if s.policy in row else np.nan for s in found] for row in lines])
     return SuiteView(
-        *(name, tuple(views), tuple(found)),
+        name=name,
+        cases=tuple(views),
+        standings=tuple(found),
         ratios=statistics.ratio_to_best(means).T,
         seconds=np.array([_average(column) for column in seconds.T]),
         growth=tuple(_growth(name, views, [s.policy for s in found])),
@@ -119,7 +121,7 @@ def _average(values: Array) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _growth(suite: str, views: Sequence[CaseView], policies: Sequence[str]) -> list[Growth]:
+def _growth(suite: str, views: Sequence[CaseView], policies: Sequence[str]) -> list[CaseExponent]:
     """In P_T among cases of one horizon, and in T where one case was run with several horizons."""
     made = []
     groups: dict[tuple[str, str], list[CaseView]] = {}
@@ -138,5 +140,5 @@ def _growth(suite: str, views: Sequence[CaseView], policies: Sequence[str]) -> l
             ]
             if len({x for x, _ in pairs}) >= LEAST:
                 slope = statistics.loglog_slope(*np.array(pairs).T)
-                made.append(Growth(suite, policy, of, among, slope))
+                made.append(CaseExponent(suite, policy, of, among, slope))
     return made

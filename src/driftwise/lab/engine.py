@@ -230,7 +230,7 @@ class Joblib:
         deaths = 0
         while len(work) and deaths < PATIENCE:
             try:
-                for reply in _spread(work.batches(), bounded(self.jobs, len(work))):
+                for reply in _in_processes(work.batches(), bounded(self.jobs, len(work))):
                     deaths = 0
                     work.finish(reply)
                     yield reply
@@ -240,7 +240,7 @@ class Joblib:
         yield from _one_by_one(work)
 
 
-def _spread(batches: Iterator[tuple[Item, ...]], workers: int) -> Iterator[Reply]:
+def _in_processes(batches: Iterator[tuple[Item, ...]], workers: int) -> Iterator[Reply]:
     """Over processes with one BLAS thread each, which end with this one."""
     from joblib import Parallel, delayed, parallel_config
 

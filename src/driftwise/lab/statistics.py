@@ -270,7 +270,7 @@ class Hindsight:
 
     @property
     def interval(self) -> Interval:
-        return spread(self.ratio, self.resampled)
+        return resampled_interval(self.ratio, self.resampled)
 
 
 def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Hindsight:
@@ -291,7 +291,7 @@ def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed
     return Hindsight(best, float(ratio_to_best(whole, fixed=fixed)[0, -1]), ratio_to_best(means, fixed=fixed)[:, -1])
 
 
-def spread(value: float, resampled: Array, *, level: float = 0.95) -> Interval:
+def resampled_interval(value: float, resampled: Array, *, level: float = 0.95) -> Interval:
     """A figure, between the quantiles of what it was on resampled seeds."""
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     return Interval(np.array(value), low, high)

@@ -95,7 +95,7 @@ def exponent(curve: Array, horizon: int) -> float:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """One policy over a suite: mean regret over the best policy's, case by case; NaN on cases it has not run."""
 
     policy: str
@@ -106,7 +106,7 @@ class Standing:
     wins: int  # cases where it is the winner or level with it
 
 
-def standings(tables: list[CaseTable]) -> list[Standing]:
+def standings(tables: list[CaseTable]) -> list[Ranking]:
     """The policies of one suite by their mean ratio to the best in hindsight; those that miss a case come last."""
     policies = sorted({line.policy for table in tables for line in table.lines})
     found = [{line.policy: line for line in table.lines} for table in tables]
@@ -118,7 +118,7 @@ def standings(tables: list[CaseTable]) -> list[Standing]:
         worst = int(run[np.argmax(ratios[run, j])])
         wins = sum(row[policy].level_with for row in found if policy in row)
         made.append(
-            Standing(
+            Ranking(
                 policy, len(run), float(ratios[run, j].mean()), float(ratios[worst, j]), tables[worst].place[1], wins
             )
         )
@@ -170,8 +170,8 @@ def overall(found: list[Contest]) -> list[Overall]:
     for policy in dict.fromkeys(contest.policy for contest in found):
         own = [contest for contest in found if contest.policy == policy]
         ratios, drawn = np.array([c.ratio.ratio for c in own]), np.array([c.ratio.resampled for c in own])
-        mean = statistics.spread(float(ratios.mean()), drawn.mean(axis=0))
-        worst = statistics.spread(float(ratios.max()), drawn.max(axis=0))
+        mean = statistics.resampled_interval(float(ratios.mean()), drawn.mean(axis=0))
+        worst = statistics.resampled_interval(float(ratios.max()), drawn.max(axis=0))
         fewest = min(contest.seeds for contest in own)
         made.append(Overall(policy, len(own), fewest, mean, worst, own[int(np.argmax(ratios))].place[1]))
     return sorted(made, key=lambda o: float(o.mean.mean))

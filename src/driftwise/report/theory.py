@@ -58,13 +58,12 @@ def _coverage(measured: Measured) -> Part:
     return Part(
         "Do the bands hold?",
         words=(
-            f"‖f_t‖ = 1, {s.candidates} candidates on [0, 1], k = RBF(0.2), noise of standard deviation {s.R:g}, "
-            f"λ = 0.01, T = {s.coverage_horizon}, H = w = {s.coverage_length}, δ = {s.delta:g}. A run fails if a band "
-            "is left at any step, at any candidate. **lemma**: βσ + ξ Σ‖f_{s+1} − f_s‖, Lemmas 1 and 2; "
-            "**drift-aware**: "
-            "βσ + V‖α‖₁; **relaxed**: (β + V√(n/λ))σ; **no drift term**: βσ. Largest error: |f − μ| over the band, 1 "
-            "being "
-            "its edge. Says something: the share of steps and candidates where the band excludes a part of |f| ≤ B.",
+            f"‖f_t‖ = 1, {s.candidates} candidates on [0, 1], k = RBF(0.2), noise of standard deviation {s.R:g}, λ = "
+            f"0.01, T = {s.coverage_horizon}, H = w = {s.coverage_length}, δ = {s.delta:g}. A run fails if a band is "
+            "left at any step, at any candidate. **lemma**: βσ + ξ Σ‖f_{s+1} − f_s‖, Lemmas 1 and 2; "
+            "**drift-aware**: βσ + V‖α‖₁; **relaxed**: (β + V√(n/λ))σ; **no drift term**: βσ. Largest error: |f − μ| "
+            "over the band, 1 being its edge. Says something: the share of steps and candidates where the band "
+            "excludes a part of |f| ≤ B.",
         ),
         points=verdicts.of_coverage(measured.coverage, s.delta),
         tables=[Table(caption, ("world", "policy", *BANDS), rows)],
@@ -95,18 +94,16 @@ def _bounds(measured: Measured) -> Part:
         "Regret and its bounds",
         words=(
             "f_t = cos(θ_t) g + sin(θ_t) h turns at a constant rate, g and h orthonormal, so that B = 1 and P_T are "
-            "exact. "
-            f"H and w are Remark (2)'s, for the true P_T; means over {s.seeds} seeds. **Realised**: "
-            "drift + 2Σβ_tσ_{t−1}(x_t) of the run itself. An asterisk marks what is vacuous: at least 2BT.",
+            f"exact. H and w are Remark (2)'s, for the true P_T; means over {s.seeds} seeds. **Realised**: drift + "
+            "2Σβ_tσ_{t−1}(x_t) of the run itself. An asterisk marks what is vacuous: at least 2BT.",
         ),
         points=verdicts.of_bounds(cells),
         pictures=[
             Picture(
                 "theory-bounds",
                 lambda theme: bounds_figure(cells, budget, theme),
-                f"Mean regret at P_T = {budget:g} (lines with dots), and what is known of it: afterwards, "
-                f"beforehand, and "
-                "without any theorem (2BT).",
+                f"Mean regret at P_T = {budget:g} (lines with dots), and what is known of it: afterwards, beforehand, "
+                "and without any theorem (2BT).",
                 Data("theory-regret", fields, rows),
             )
         ],
@@ -202,14 +199,11 @@ def _exponents(measured: Measured) -> Part:
         "Exponents",
         words=(
             "The slope of ln R against ln T at fixed P_T, and against ln P_T at fixed T, by least squares on the "
-            "grid above; "
-            "intervals by drawing seeds with replacement. The theorems say Õ(γ^{7/8} P_T^{1/4} T^{3/4}). **The "
-            "bound's own** "
-            "is the slope of the a-priori bound on the same grid, with its constants, logarithms and rounding of H. "
-            "A bound "
-            "limits growth from above: an exponent below it is no contradiction, and one above it over a finite "
-            "range is none "
-            "either, where the bound's own is above it too.",
+            "grid above; intervals by drawing seeds with replacement. The theorems say Õ(γ^{7/8} P_T^{1/4} "
+            "T^{3/4}). **The bound's own** is the slope of the a-priori bound on the same grid, with its "
+            "constants, logarithms and rounding of H. A bound limits growth from above: an exponent below it is no "
+            "contradiction, and one above it over a finite range is none either, where the bound's own is above it "
+            "too.",
         ),
         points=verdicts.of_exponents(found),
         pictures=[
@@ -265,10 +259,8 @@ def _linear(measured: Measured) -> Part:
         "The linear special case",
         words=(
             f"k(x, y) = xᵀy on {s.linear_points} points with 0.9 ≤ ‖x‖ ≤ 1, f_t(x) = θ_tᵀx, ‖θ_t‖ = 1, λ = 1, widths "
-            f"of the "
-            "lemmas. γ = O(d ln T), so the theorems say Õ(d^{7/8} P_T^{1/4} T^{3/4}). The linear bandits get the "
-            "same length "
-            "and the same width.",
+            "of the lemmas. γ = O(d ln T), so the theorems say Õ(d^{7/8} P_T^{1/4} T^{3/4}). The linear "
+            "bandits get the same length and the same width.",
         ),
         points=verdicts.of_linear(measured.linear),
         tables=[Table("", header, rows)],
@@ -294,10 +286,8 @@ def _growth(measured: Measured) -> Part:
         "γ and its orders",
         words=(
             f"γ_n searched greedily on {curves[0].points:,} points of [0, 1]^d, lengthscale 0.2, λ = 0.01: at least "
-            f"the line, "
-            "at most the top of the band, e/(e − 1) times it. The orders have no constants; each is scaled to meet γ "
-            "at the "
-            f"last n = {n:,}. Slopes are over the last decade of n.",
+            "the line, at most the top of the band, e/(e − 1) times it. The orders have no constants; each is scaled "
+            f"to meet γ at the last n = {n:,}. Slopes are over the last decade of n.",
         ),
         points=verdicts.of_growth(curves),
         pictures=[

@@ -1,4 +1,8 @@
-"""The theory, tested: bands, bounds, exponents and γ, measured. No I/O, no pictures."""
+"""The theory, tested by simulation: confidence bands, regret bounds, exponents and γ. No I/O, no pictures.
+
+Read, in this order: `settings` (sizes and worlds), `coverage` (bands), `regret` (bounds and exponents), `linear` (the
+linear special case), `gain` (γ), `measured` (all jobs, and their tables), `verdicts` (what they say, in sentences).
+"""
 
 from driftwise.lab.theory.measured import Measured, assemble, plan
 from driftwise.lab.theory.settings import FULL, QUICK, Settings

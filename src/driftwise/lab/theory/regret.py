@@ -141,7 +141,11 @@ def played(job: RegretJob, world: World, kernel: Kernel, points: Candidates) -> 
     estimation = bounds.realised_bound(made, [s.seen for s in steps], drift=0.0) if setting.width == "lemma" else np.nan
     paper, sharp = drifts(made, world, job.horizon, length, gain)
     return Played(
-        *(job, length, float(sum(s.regret for s in steps)), estimation + paper, estimation + sharp),
+        job=job,
+        length=length,
+        regret=float(sum(s.regret for s in steps)),
+        realised=estimation + paper,
+        realised_sharp=estimation + sharp,
         bound=(bounds.restart_bound if restarts else bounds.window_bound)(problem, length),
         sharp=(bounds.sharp_restart_bound if restarts else bounds.sharp_window_bound)(problem, length),
     )
@@ -187,7 +191,11 @@ def _cell(group: Sequence[Played]) -> Cell:
     first = group[0]
     job = first.job
     return Cell(
-        *(job.setting, job.policy, job.horizon, job.budget, first.length),
+        setting=job.setting,
+        policy=job.policy,
+        horizon=job.horizon,
+        budget=job.budget,
+        length=first.length,
         regret=float(np.mean([p.regret for p in group])),
         realised=float(np.mean([p.realised for p in group])),
         realised_sharp=float(np.mean([p.realised_sharp for p in group])),
@@ -222,7 +230,14 @@ def _exponent(setting: Setting, name: str, of: str, at: float, runs: Sequence[Se
     totals = np.array([p.bound.total for p in runs[0]])
     trivial = np.array([p.bound.trivial for p in runs[0]])
     return Exponent(
-        *(setting, name, of, at, slope, low, high, THEOREM[of]),
+        setting=setting,
+        policy=name,
+        of=of,
+        at=at,
+        slope=slope,
+        low=low,
+        high=high,
+        theorem=THEOREM[of],
         bound=loglog_slope(x, totals).slope,
         capped=loglog_slope(x, np.minimum(totals, trivial)).slope,
     )

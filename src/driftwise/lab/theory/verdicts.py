@@ -60,8 +60,7 @@ def of_bounds(cells: Sequence[Cell]) -> list[str]:
         over = np.array(values) / [c.regret for c in told]
         said.append(
             f"Afterwards, {name}: above 2BT in {int((ratios >= 1).sum())} of {len(told)} cells, and {over.min():.3g} "
-            f"to "
-            f"{over.max():.3g} times the regret."
+            f"to {over.max():.3g} times the regret."
         )
     runs, covered = sum(c.runs for c in told), sum(c.covered for c in told)
     said.append(f"Regret was within the realised bound in {covered} of {runs} runs.")
@@ -95,8 +94,7 @@ def of_linear(rows: Sequence[LinearRow]) -> list[str]:
         first = mine[0]
         said.append(
             f"**{name}** with a linear kernel makes the choices of **{first.twin}** in {first.same:,} of "
-            f"{first.steps:,} "
-            "steps" + (", every one." if first.same == first.steps else ".")
+            f"{first.steps:,} steps" + (", every one." if first.same == first.steps else ".")
         )
         said += [
             f"{name}: the exponent of {row.of} is {row.slope:.2f} ({row.low:.2f} to {row.high:.2f}), far from "

@@ -1,4 +1,4 @@
-"""A trial of a results folder, run again to be looked at from inside."""
+"""One trial of a results folder, run again to see what the policy believed at every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of a report for a paper, each with its data."""
+"""The pictures and CSV files beside the page of a results folder, each picture with its data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
-from driftwise.lab.inside import RunView
+from driftwise.lab.run_view import RunView
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.cases import Regret, case_curves, cost_against_regret, heat_map
 from driftwise.plots.dots import Dot, DotPanel, dots

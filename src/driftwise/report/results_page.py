@@ -1,4 +1,4 @@
-"""The report of a results folder: one page that holds aggregates, and the files beside it."""
+"""The page that `driftwise lab report` writes of a results folder; `lab/digest.py` computes what it shows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
-from driftwise.lab.inside import RunView
+from driftwise.lab.run_view import RunView
 from driftwise.lab.statistics import fewest_seeds
 from driftwise.lab.tables import Line
 from driftwise.plots.style import CSS, svg
-from driftwise.report import lab_pictures as pictures
+from driftwise.report import results_pictures as pictures
 from driftwise.report.page import Html, address, bullets, data, figure, page, prose, section, table, text
 from driftwise.report.parts import Picture, links
 from driftwise.text import duration
@@ -69,15 +69,13 @@ _METHOD = (
 )
 _HEAT = (
     "Mean regret over that of the best policy on the same case: 1 is the best in hindsight; the stronger the colour, "
-    "the "
-    "further from it."
+    "the further from it."
 )
 _EXPONENTS = (
     "How regret grows. Within a run: the slope of ln R(t) against ln t from a tenth of the horizon on, a dot a case; "
-    "1 is "
-    "regret that grows for ever as it began. Between cases of one suite: the slope of ln R(T) against ln P_T at one "
-    "horizon, and against ln T where a case was run with several, with its 95% interval; three different values at "
-    "least."
+    "1 is regret that grows for ever as it began. Between cases of one suite: the slope of ln R(T) against ln P_T at "
+    "one horizon, and against ln T where a case was run with several, with its 95% interval; three different values "
+    "at least."
 )
 _COST = (
     "What a step costs and what it loses, over the cases of a suite: left and low is good; the line joins the policies "
@@ -113,10 +111,8 @@ def _finding(suite: SuiteView) -> str:
         return f"**{suite.name}** ({view.place[1]}): **{view.winner.policy}** has the least regret{also}."
     return (
         f"**{suite.name}**: **{first.policy}** has the least regret on average, {first.mean:.2f} times the best "
-        f"policy's "
-        f"of each case ({first.worst:.2f} at worst, on {first.worst_case}). It is the best or not significantly "
-        f"worse in "
-        f"{first.wins} of {n} cases."
+        f"policy's of each case ({first.worst:.2f} at worst, on {first.worst_case}). It is the best or not "
+        f"significantly worse in {first.wins} of {n} cases."
     )
 
 
@@ -128,8 +124,7 @@ def _caution(views: Sequence[CaseView]) -> str:
     n, m = max(v.table.seeds for v in few), max(len(v.table.lines) for v in few)
     return (
         f"**Too few seeds** on {len(few)} of {len(views)} cases: with {n} or fewer of them and {m} policies no "
-        f"difference "
-        f"can be significant, whatever it is. {fewest_seeds(m)} seeds are the least that could show one."
+        f"difference can be significant, whatever it is. {fewest_seeds(m)} seeds are the least that could show one."
     )
 
 
