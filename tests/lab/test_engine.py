@@ -14,10 +14,11 @@ import pytest
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.lab import engine as engines
 from driftwise.lab.cases import Suite
-from driftwise.lab.engine import Done, Failure, Joblib, Reply, Work, cores, engine, serial
+from driftwise.lab.engine import Done, Failure, Joblib, Reply, Work, cores, engine, perform_all, serial
 from driftwise.lab.experiment import check, conduct, plan
 from driftwise.lab.results import Folder, failures, read
 from driftwise.lab.suites import suite
+from driftwise.lab.theory import QUICK, coverage
 from driftwise.lab.trials import Contender
 
 CONTENDERS = (Contender("window", "sw-gp-ucb", (("window", 10),)), Contender("random", "random"))
@@ -72,6 +73,27 @@ def test_joblib_gives_the_same_bytes(tmp_path, expected):
     found, account = ran(tmp_path, Joblib(2))
     assert found == expected
     assert 0 < account.useful < account.cpu
+
+
+def test_jobs_come_back_in_their_order_whoever_performs_them():
+    """Trials and jobs of the theory alike: the same bytes, in the order of the list, whichever process was first."""
+    sizes = replace(QUICK, candidates=8, runs=40, coverage_horizon=8, coverage_length=4)
+    jobs = [*coverage.jobs(sizes), *plan([DENG], CONTENDERS, seeds=2)]
+    one, two = (perform_all(jobs, workers=workers) for workers in (1, 2))
+    theory = len(coverage.jobs(sizes))
+    assert one[:theory] == two[:theory]
+    assert [o.result for o in one[theory:]] == [o.result for o in two[theory:]]
+    assert [o.regret.tobytes() for o in one[theory:]] == [o.regret.tobytes() for o in two[theory:]]
+    assert [o.result.key for o in one[theory:]] == [job.key for job in jobs[theory:]]
+
+
+def test_the_first_job_that_fails_is_raised_as_it_was(tmp_path):
+    marker = tmp_path / "marker"
+    marker.touch()
+    faulty = Faulty("window", "sw-gp-ucb", (("window", 10),), marker=str(marker))
+    for workers in (1, 2):
+        with pytest.raises(ZeroDivisionError, match="a fault"):
+            perform_all(plan([DENG], [faulty], seeds=2), workers=workers)
 
 
 def test_only_what_is_missing_is_done(tmp_path, expected):
