@@ -1,4 +1,4 @@
-"""Text that users gave, made safe to print: it is shown as text, whatever it contains."""
+"""Text on its way out: what users wrote is shown as text whatever is in it, and numbers as people write them."""
 
 from __future__ import annotations
 
@@ -76,3 +76,16 @@ def finite(value: Any) -> Any:
     if hasattr(value, "tolist"):  # NumPy's, which need not be loaded to write what is not
         return finite(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def duration(seconds: float) -> str:
+    """Seconds with two or three digits and a unit; nothing for NaN.
+
+    >>> duration(0.0000712), duration(0.0021), duration(3.2), duration(float("nan"))
+    ('71 µs', '2.1 ms', '3.2 s', '')
+    """
+    if math.isnan(seconds):
+        return ""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -130,9 +130,7 @@ def _results(folder: Path) -> None:
             for seed in (0, 1):
                 key = f"{suite}/{case} T=10 {policy} seed={seed:04d}"
                 figures = (10.0 + seed, 9.0, (0.1, 0.2, 0.3), 1.0, (5,), (3,), None, curve)
-                made.append(
-                    Result(key, suite, case, policy, seed, 10, *figures), Timing(key, 1e-4, 1e-4, 1e-4, 1, 1, 1, 1)
-                )
+                made.append(Result(key, suite, case, policy, seed, 10, *figures), Timing(key, 1e-4, 1e-4, 1, 1, 1, 1))
 
 
 def _log(path: Path) -> list[Any]:

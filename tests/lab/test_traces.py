@@ -7,8 +7,10 @@ from driftwise import RBF, Candidates, Choice, Float, Int, Study, environment, p
 from driftwise.cli.belief_slices import slices
 from driftwise.errors import InvalidInput
 from driftwise.lab.demo import plan, scene
-from driftwise.lab.tasks import Contender, Task, perform, perform_all
+from driftwise.lab.engine import perform_all
+from driftwise.lab.recordings import case_of
 from driftwise.lab.traces import trace, truth
+from driftwise.lab.trials import Contender, Trial
 from driftwise.policies import replay
 from driftwise.records import Ask
 
@@ -54,25 +56,24 @@ def test_a_contender_is_told_kernel_and_noise_unless_it_says_otherwise():
 
 
 def test_outcomes_are_the_runs():
-    task = Task(Contender("sw", "sw-gp-ucb", (("window", 6),)), WORLD, 15)
-    outcome = perform(task)
-    steps = list(run(task.contender.on(WORLD), WORLD, 15))
-    np.testing.assert_array_equal(outcome.regret, [s.regret for s in steps])
-    assert (outcome.policy, outcome.environment, outcome.seed, outcome.horizon) == ("sw", "deng-abrupt", 3, 15)
-    assert outcome.cumulative_regret == pytest.approx(sum(s.regret for s in steps))
-    assert outcome.seconds_per_step > 0
+    trial = Trial(Contender("sw", "sw-gp-ucb", (("window", 6),)), "here", case_of(WORLD), 15, seed=3)
+    result, timing, regret = trial.perform()
+    steps = list(run(trial.contender.on(WORLD), WORLD, 15))
+    np.testing.assert_array_equal(regret, [s.regret for s in steps])
+    assert (result.policy, result.case, result.seed, result.horizon) == ("sw", "deng-abrupt", 3, 15)
+    assert timing.mean > 0
 
 
 def test_jobs_must_be_at_least_one():
     with pytest.raises(InvalidInput, match="jobs must be ≥ 1"):
-        list(perform_all([], jobs=0))
+        perform_all([], workers=0)
 
 
 def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten():
-    tasks = plan("deng-abrupt", seeds=3, horizon=110)
-    outcomes = list(perform_all(tasks))
-    shown = scene(tasks, outcomes)
-    by_seed = sorted((o.cumulative_regret, o.seed) for o in outcomes if o.policy == "GP-UCB")
+    trials = plan("deng-abrupt", seeds=3, horizon=110)
+    outcomes = perform_all(trials)
+    shown = scene(trials, outcomes)
+    by_seed = sorted((o.result.regret, o.result.seed) for o in outcomes if o.result.policy == "GP-UCB")
     assert shown.shown == by_seed[1][1]
     assert shown.changes == (100,)
     assert [label.split(",")[0] for label in shown.inside] == ["GP-UCB", "R-GP-UCB", "SW-GP-UCB"]
@@ -81,7 +82,7 @@ def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten():
     assert restart.restarts == (61,)
     assert window.window == 60
     for label, total in shown.totals.items():
-        mine = [o.cumulative_regret for o in outcomes if o.policy == label]
+        mine = [o.result.regret for o in outcomes if o.result.policy == label]
         assert float(total.mean) == pytest.approx(np.mean(mine))
         assert float(shown.curves[label].mean[-1]) == pytest.approx(np.mean(mine))
 

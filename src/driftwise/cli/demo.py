@@ -52,20 +52,17 @@ def demo(
 def _run(seeds: int, horizon: int, jobs: int) -> list[Scene]:
     """Both worlds, under one bar."""
     from driftwise.lab import demo as lab
-    from driftwise.lab.tasks import perform_all
+    from driftwise.lab.engine import perform_all
 
     scenes = []
     with show.progress() as progress:
         bar = progress.add_task("worlds", total=None)
         plans = [lab.plan(world, seeds=seeds, horizon=horizon) for world in lab.WORLDS]
         progress.update(bar, total=sum(map(len, plans)))
-        for tasks in plans:
-            progress.update(bar, description=tasks[0].world.name)
-            outcomes = []
-            for outcome in perform_all(tasks, jobs=jobs):
-                outcomes.append(outcome)
-                progress.advance(bar)
-            scenes.append(lab.scene(tasks, outcomes))
+        for trials in plans:
+            progress.update(bar, description=trials[0].case.name)
+            outcomes = perform_all(trials, workers=jobs, tell=lambda: progress.advance(bar))
+            scenes.append(lab.scene(trials, outcomes))
     return scenes
 
 

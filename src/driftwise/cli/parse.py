@@ -14,7 +14,7 @@ from driftwise.policies import REGISTRY, options_of
 from driftwise.spaces import Choice, Float, Int, Parameter, Space
 
 if TYPE_CHECKING:
-    from driftwise.lab.tasks import Contender
+    from driftwise.lab.trials import Contender
 
 KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
 
@@ -26,7 +26,7 @@ def policy(spec: str) -> Contender:
     Contender(label='sw-gp-ucb:window=50,kernel=rbf:0.2', name='sw-gp-ucb',
     options=(('window', 50), ('kernel', RBF(lengthscale=0.2))))
     """
-    from driftwise.lab.tasks import Contender  # loads the lab, which a study does not need
+    from driftwise.lab.trials import Contender  # loads the lab, which a study does not need
 
     name, options = named(spec, what="a policy")
     if name not in REGISTRY:

@@ -1,8 +1,8 @@
-"""Simulated and recorded worlds, and the registry of their names.
+"""Worlds, simulated and recorded, and the explicit registry of their names.
 
-Read `world` first, then `drift` (how a function changes), `rkhs` (the functions and their norms) and `noise`. `moving`
-and `swept` are worlds given by a formula, `recorded` and `datasets` those played from data. `catalogue` and `published`
-define the named worlds. `playback` and `optimum` compute values and optima.
+Read, in this order: `world` (what a world is), `rkhs`, `drift` and `noise` (what it is made of), `playback` and
+`optimum` (how f_t and its maximum are computed), `catalogue` (the named worlds, published and ours), `moving`, `swept`
+and `functions` (worlds that are formulas in time), `recorded` and `csv_sheet` (your recordings), `datasets` (data).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""The named worlds: published benchmarks, and ours, each with its exact definition.
+"""The catalogue: makers of the published benchmarks' worlds and of ours, each with its exact definition.
 
-Every function takes `seed` and a few numeric options by keyword, and returns a `World`.
+`world.py` says what a world is; each maker here gives one. Makers take `seed` and a few options by keyword, all of them
+numbers. Where `horizon` is one of them, changes lie at the same parts of it whatever it is. `docs/suites.md` says what
+the sources leave open and what we chose.
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ from functools import lru_cache
 import numpy as np
 
 from driftwise import checks
-from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still
+from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still, Waves
 from driftwise.environments.noise import Gaussian
-from driftwise.environments.rkhs import Expansion, Whitened
+from driftwise.environments.rkhs import Coordinates, Expansion, Peaked, Whitened
 from driftwise.environments.world import World
 from driftwise.gp.kernels import RBF, Matern
 from driftwise.spaces import Box, Candidates, Float
@@ -64,6 +66,32 @@ def bogunovic(
     return World(basis.points, basis, Chain(epsilon), Gaussian(noise_std), seed, horizon, "bogunovic")
 
 
+def iwazaki(*, seed: int = 0, nu: float | None = None, horizon: int = 5000) -> World:
+    """30 × 30 points of [0, 1]², f = Σ a_i k(·, c_i) with 10 centres, ℓ = 0.5; changes at T/5 and 2T/5, T = 5000."""
+    kernel: RBF | Matern = RBF(0.5) if nu is None else Matern(nu, 0.5)
+    drift = Abrupt(parts(horizon, 1 / 5, 2 / 5))
+    return World(grid(30, 2), _ten_terms(kernel), drift, Gaussian(0.1), seed, horizon, "iwazaki")
+
+
+def hong(*, seed: int = 0, changes: int = 1, horizon: int = 10_000) -> World:
+    """100 points of the unit sphere in R¹⁰, k = RBF(0.2), |f| ≤ 0.8, noise 0.1; changes at 3000, or 1500 and 5000."""
+    times = parts(horizon, 0.3) if changes == 1 else parts(horizon, 0.15, 0.5)
+    basis = Peaked(_sphere(), 0.8)
+    return World(basis.basis.points, basis, Abrupt(times), Gaussian(0.1), seed, horizon, "hong")
+
+
+def mandl(*, seed: int = 0, epsilon: float = 0.01, horizon: int = 10_000) -> World:
+    """20 × 20 points of [0, 1]², GP(0, RBF(0.1)), f_{t+1} = √(1−ε) f_t + √ε g_{t+1}, noise variance 0.01, T = 10⁴."""
+    basis = gaussian_process(RBF(0.1), 20, 2)
+    return World(basis.points, basis, Chain(epsilon), Gaussian(0.1), seed, horizon, "mandl")
+
+
+def cheung(*, seed: int = 0, budget: float = 1.0, horizon: int = 30_000) -> World:
+    """Two arms, f_t(e_i) = θ_{t,i}, θ_t = (.5 + .3 sin(5Bπt/T), .5 + .3 sin(π + 5Bπt/T)), noise R = 0.1."""
+    arms = Candidates(np.eye(2))
+    return World(arms, Coordinates(2), Waves(budget, horizon), Gaussian(0.1), seed, horizon, "cheung")
+
+
 def rotating(*, seed: int = 0, period: float = 300.0, side: int = 16, noise_std: float = 0.1) -> World:
     """Ours: f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t−1)/period, g ~ GP(0, RBF(0.2)) on a 16 × 16 grid; T = 600."""
     basis = gaussian_process(RBF(0.2), side, 2)
@@ -92,7 +120,7 @@ def on_box(
 ) -> World:
     """Any drift of f = Σ a_i k(·, c_i), a ~ U[−1, 1] scaled to `norm`, on [0, 1]^dim, k = RBF(0.2·√dim)."""
     box = Box.of({f"x{j}": Float(0, 1) for j in range(checks.count("dim", dim, most=DIMENSIONS))})
-    basis = Expansion(RBF(0.2 * dim**0.5), spread(checks.count("centres", centres, most=CENTRES), dim), norm)
+    basis = Expansion(RBF(0.2 * dim**0.5), halton(checks.count("centres", centres, most=CENTRES), dim), norm)
     return World(box, basis, drift, Gaussian(noise_std), seed, horizon, name)
 
 
@@ -143,8 +171,20 @@ def _whitened(kernel: RBF | Matern, points: Candidates) -> Whitened:
 
 
 @lru_cache(maxsize=16)
-def spread(n: int, dim: int) -> Candidates:
-    """n points of low discrepancy."""
+def halton(n: int, dim: int) -> Candidates:
+    """n points of low discrepancy in [0, 1]^dim: a scrambled Halton sequence, always the same."""
     from scipy.stats import qmc  # slow to import
 
     return Candidates(qmc.Halton(dim, scramble=True, rng=np.random.default_rng(0)).random(n))
+
+
+@lru_cache(maxsize=4)
+def _ten_terms(kernel: RBF | Matern) -> Expansion:
+    return Expansion(kernel, grid(30, 2), terms=10)
+
+
+@lru_cache(maxsize=1)
+def _sphere() -> Whitened:
+    """The same 100 points for every seed."""
+    directions = np.random.default_rng(0).standard_normal((100, 10))
+    return Whitened(RBF(0.2), Candidates(directions / np.linalg.norm(directions, axis=1, keepdims=True)))

@@ -179,12 +179,12 @@ class _Slices:
     def values(self, i: int, X: Array) -> Array:
         return self.rows(np.array([i]))(X)
 
-    def rows(self, owner: NDArray[np.intp]) -> _Rows:
-        return _Rows(self.formula, self.times[owner], self.weights)
+    def rows(self, owner: NDArray[np.intp]) -> _FormulaRows:
+        return _FormulaRows(self.formula, self.times[owner], self.weights)
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _FormulaRows:
     formula: Formula
     times: Array  # (n, j), or (1, j)
     weights: tuple[float, ...]

@@ -45,13 +45,13 @@ class Family(Protocol):
         """Function i at the rows of X, which are `scan_points` and the anchors: (n,)."""
         ...
 
-    def rows(self, owner: NDArray[np.intp]) -> Rows:
-        """Function owner[j], to be evaluated at row j."""
+    def rows(self, owner: NDArray[np.intp]) -> RowFunctions:
+        """Function owner[j], to be asked at row j."""
         ...
 
 
-class Rows(Protocol):
-    """One function for each row of X, evaluated at that row; a single function is evaluated at every row."""
+class RowFunctions(Protocol):
+    """A function for each row of X, asked at that row; where there is one, it is asked at every row."""
 
     def __call__(self, X: Array) -> Array: ...
 
@@ -96,8 +96,8 @@ def _separate(points: Array, values: Array) -> Array:
     return np.array(chosen)
 
 
-def _polish(f: Rows, X: Array, free: Array) -> tuple[Array, Array]:
-    """Repeated ascents, each started anew, until the value no longer improves."""
+def _polish(f: RowFunctions, X: Array, free: Array) -> tuple[Array, Array]:
+    """Uphill again and again, each time as if from the start, until nothing is gained."""
     values = f(X)
     for _ in range(ROUNDS):
         X, better = ascend(f, X, free, tolerance=1e-13)
@@ -118,12 +118,12 @@ class _Combinations:
     def values(self, i: int, X: Array) -> Array:
         return self.table[i]
 
-    def rows(self, owner: NDArray[np.intp]) -> _Rows:
-        return _Rows(self.basis, self.C[owner])
+    def rows(self, owner: NDArray[np.intp]) -> _CombinationRows:
+        return _CombinationRows(self.basis, self.C[owner])
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _CombinationRows:
     basis: Basis
     C: Array  # (n, m), or (1, m)
 
@@ -139,7 +139,7 @@ class _Rows:
 class _From:
     """One function as a score, to be maximised from `start` as well."""
 
-    f: Rows
+    f: RowFunctions
     start: Array  # (1, d)
 
     def __call__(self, X: Array) -> Array:

@@ -1,4 +1,7 @@
-"""A simulated world: a random function of an RKHS that drifts and is observed with noise. Its optimum is known."""
+"""What a world is: a random function of an RKHS that drifts, seen through noise, with its optimum known.
+
+Named worlds are made in `catalogue.py`.
+"""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from driftwise.environments import environment
 from driftwise.environments.world import SeededEnvironment
-from driftwise.lab.metrics import Interval, student
-from driftwise.lab.tasks import Contender, Outcome, Task
+from driftwise.lab.recordings import case_of
+from driftwise.lab.statistics import Interval, student
 from driftwise.lab.traces import Trace, trace, truth
+from driftwise.lab.trials import Contender, Entrant, Outcome, Trial, changes_of
 from driftwise.policies import Restart, Window
 from driftwise.records import Array
 from driftwise.theory.information import greedy_gain
@@ -67,12 +68,13 @@ def contenders(variation: float, world: SeededEnvironment, horizon: int) -> list
     ]
 
 
-def plan(world: str, *, seeds: int, horizon: int = HORIZON) -> list[Task]:
+def plan(world: str, *, seeds: int, horizon: int = HORIZON) -> list[Trial]:
     """Every run of one world."""
     worlds = [environment(world, seed=seed) for seed in range(seeds)]
     entrants = contenders(mean_variation(worlds, horizon), worlds[0], horizon)
     # the slowest first, so that the last to finish is a short one
-    return [Task(entrant, made, horizon) for entrant in entrants for made in worlds]
+    case = case_of(worlds[0])
+    return [Trial(entrant, "demo", case, horizon, seed) for entrant in entrants for seed in range(seeds)]
 
 
 def mean_variation(worlds: Sequence[SeededEnvironment], horizon: int) -> float:
@@ -80,12 +82,12 @@ def mean_variation(worlds: Sequence[SeededEnvironment], horizon: int) -> float:
     return float(np.mean([world.variation(horizon) for world in worlds]))
 
 
-def scene(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> Scene:
-    """What came of one world's tasks, and a look inside the run that is the median by GP-UCB's regret."""
-    entrants = list({task.contender.label: task.contender for task in tasks}.values())
-    worlds = list({task.world.seed: task.world for task in tasks}.values())
-    horizon = tasks[0].horizon
-    found = {(o.policy, o.seed): o for o in outcomes}
+def scene(trials: Sequence[Trial], outcomes: Iterable[Outcome]) -> Scene:
+    """What came of one world's trials, and a look inside the run that is the median by GP-UCB's regret."""
+    entrants = list({trial.contender.label: trial.contender for trial in trials}.values())
+    worlds = [trials[0].case.environment(seed) for seed in sorted({trial.seed for trial in trials})]
+    horizon = trials[0].horizon
+    found = {(o.result.policy, o.result.seed): o for o in outcomes}
     regret = {e.label: np.array([found[e.label, w.seed].regret for w in worlds]) for e in entrants}  # (seeds, T)
     order = np.argsort(regret[entrants[0].label].sum(axis=1), kind="stable")
     world = worlds[int(order[(len(order) - 1) // 2])]
@@ -96,10 +98,10 @@ def scene(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> Scene:
         horizon=horizon,
         seeds=len(worlds),
         variation=mean_variation(worlds, horizon),
-        changes=tuple(t for t in getattr(getattr(world, "drift", None), "times", ()) if t < horizon),
+        changes=changes_of(world, horizon),
         totals={label: student(r.sum(axis=1)) for label, r in regret.items()},
         curves={label: student(np.cumsum(r, axis=1)) for label, r in regret.items()},
-        seconds={e.label: float(np.mean([found[e.label, w.seed].seconds_per_step for w in worlds])) for e in entrants},
+        seconds={e.label: float(np.mean([found[e.label, w.seed].timing.mean for w in worlds])) for e in entrants},
         shown=world.seed,
         candidates=points[:, 0],
         truth=truth(world, horizon),
@@ -108,7 +110,7 @@ def scene(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> Scene:
     )
 
 
-def _inside(contender: Contender, world: SeededEnvironment, horizon: int) -> Inside:
+def _inside(contender: Entrant, world: SeededEnvironment, horizon: int) -> Inside:
     policy = contender.on(world)
     seen = trace(policy, world, horizon)
     if isinstance(policy, Restart):

@@ -1,4 +1,4 @@
-"""What the report shows of a results folder: aggregates, so that a hundred thousand trials are a small page."""
+"""The aggregates of a results folder that `report/results_page.py` shows: a hundred thousand trials on a small page."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.lab import measures
-from driftwise.lab.metrics import Interval, bootstrap
+from driftwise.lab import statistics
 from driftwise.lab.results import Results
-from driftwise.lab.tables import CaseTable, Line, Place, Standing, case_tables, standings
+from driftwise.lab.statistics import Interval, bootstrap, thin
+from driftwise.lab.tables import CaseTable, Line, Place, Ranking, case_tables, standings
 from driftwise.lab.trials import checkpoints
 from driftwise.records import Array
 
@@ -40,14 +40,14 @@ class CaseView:
 
 
 @dataclass(frozen=True)
-class Growth:
-    """One policy's exponent over several cases: of R(T) in P_T, or in T."""
+class CaseExponent:
+    """The exponent of one policy's R(T) in P_T, or in T, over several cases."""
 
     suite: str
     policy: str
     of: str  # "P_T" or "T"
     among: str  # what is held fixed
-    slope: measures.Slope
+    slope: statistics.Slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +56,10 @@ class SuiteView:
 
     name: str
     cases: tuple[CaseView, ...]
-    standings: tuple[Standing, ...]
+    standings: tuple[Ranking, ...]
     ratios: Array  # (policies, cases): mean regret over the best policy's on the case; NaN where it was not run
     seconds: Array  # (policies,): a step, averaged over cases
-    growth: tuple[Growth, ...]
+    growth: tuple[CaseExponent, ...]
 
     @property
     def policies(self) -> tuple[str, ...]:
@@ -90,20 +90,11 @@ def digest(results: Results, *, manifest: dict[str, Any] | None = None, failed: 
 
 def _case(results: Results, table: CaseTable) -> CaseView:
     policies, rows = results.common(table.place)
-    kept = thinned(checkpoints(table.place[2]))
-    steps = np.array(checkpoints(table.place[2]))[kept]
+    steps = np.array(checkpoints(table.place[2]))
+    drawn = thin(len(steps), POINTS)
     column = {policy: rows[:, j] for j, policy in enumerate(policies)}
-    curves = tuple(bootstrap(results.curves(column[line.policy])[:, kept]) for line in table.lines)
-    return CaseView(table, steps, curves, results.changes[int(rows[0, 0])])
-
-
-def thinned(points: Sequence[int], most: int = POINTS) -> NDArray[np.intp]:
-    """At most `most` of their indices, the first and the last among them.
-
-    >>> thinned(range(10), 4).tolist()
-    [0, 3, 6, 9]
-    """
-    return np.unique(np.linspace(0, len(points) - 1, min(most, len(points))).round().astype(np.intp))
+    curves = tuple(bootstrap(results.curves(column[line.policy])[:, drawn]) for line in table.lines)
+    return CaseView(table, steps[drawn], curves, results.changes[int(rows[0, 0])])
 
 
 def _suite(name: str, views: list[CaseView]) -> SuiteView:
@@ -112,8 +103,10 @@ def _suite(name: str, views: list[CaseView]) -> SuiteView:
     means = np.array([[_mean(row, s.policy) for s in found] for row in lines])  # (cases, policies)
     seconds = np.array([[row[s.policy].seconds if s.policy in row else np.nan for s in found] for row in lines])
     return SuiteView(
-        *(name, tuple(views), tuple(found)),
-        ratios=measures.ratio_to_best(means).T,
+        name=name,
+        cases=tuple(views),
+        standings=tuple(found),
+        ratios=statistics.ratio_to_best(means).T,
         seconds=np.array([_average(column) for column in seconds.T]),
         growth=tuple(_growth(name, views, [s.policy for s in found])),
     )
@@ -128,7 +121,7 @@ def _average(values: Array) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _growth(suite: str, views: Sequence[CaseView], policies: Sequence[str]) -> list[Growth]:
+def _growth(suite: str, views: Sequence[CaseView], policies: Sequence[str]) -> list[CaseExponent]:
     """In P_T among cases of one horizon, and in T where one case was run with several horizons."""
     made = []
     groups: dict[tuple[str, str], list[CaseView]] = {}
@@ -146,6 +139,6 @@ def _growth(suite: str, views: Sequence[CaseView], policies: Sequence[str]) -> l
                 if line.policy == policy and line.regret.mean > 0
             ]
             if len({x for x, _ in pairs}) >= LEAST:
-                slope = measures.loglog_slope(*np.array(pairs).T)
-                made.append(Growth(suite, policy, of, among, slope))
+                slope = statistics.loglog_slope(*np.array(pairs).T)
+                made.append(CaseExponent(suite, policy, of, among, slope))
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from driftwise.environments import catalogue, datasets, published
+from driftwise.environments import catalogue, datasets
 from driftwise.environments.functions import FUNCTIONS
 from driftwise.environments.swept import swept
 from driftwise.errors import NotFoundError
@@ -65,7 +65,7 @@ iwazaki = Suite(
     tuple(
         Case(
             name,
-            partial(published.iwazaki, nu=nu),
+            partial(catalogue.iwazaki, nu=nu),
             5000,
             20,
             f"changes at T/5, 2T/5; ν = {nu or '∞'}",
@@ -85,10 +85,10 @@ hong = Suite(
     "its standard deviation. 20 runs.",
     (
         Case(
-            "one-change", partial(published.hong, changes=1), 10_000, 20, "a change at 0.3 T", ("abrupt", "candidates")
+            "one-change", partial(catalogue.hong, changes=1), 10_000, 20, "a change at 0.3 T", ("abrupt", "candidates")
         ),
         Case(
-            "two-changes", partial(published.hong, changes=2), 10_000, 20, "at 0.15 T and T/2", ("abrupt", "candidates")
+            "two-changes", partial(catalogue.hong, changes=2), 10_000, 20, "at 0.15 T and T/2", ("abrupt", "candidates")
         ),
     ),
 )
@@ -100,7 +100,7 @@ mandl = Suite(
     "10⁴, ε ∈ {0.1, 0.01, 0.001}",
     "The kernel: squared exponential. 20 runs.",
     tuple(
-        Case(f"epsilon={e}", partial(published.mandl, epsilon=e), 10_000, 20, f"ε = {e}", ("slow", "candidates"))
+        Case(f"epsilon={e}", partial(catalogue.mandl, epsilon=e), 10_000, 20, f"ε = {e}", ("slow", "candidates"))
         for e in (0.1, 0.01, 0.001)
     ),
 )
@@ -114,7 +114,7 @@ cheung = Suite(
     tuple(
         Case(
             f"B={b}",
-            partial(published.cheung, budget=float(b)),
+            partial(catalogue.cheung, budget=float(b)),
             30_000,
             20,
             f"B = {b}",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from driftwise.lab.demo import MEMORY, WIDTH, Scene
-from driftwise.lab.metrics import Interval
+from driftwise.lab.statistics import Interval
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.regret import regret_curves
 from driftwise.plots.style import CSS, LIGHT, Theme, svg

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from driftwise.environments.catalogue import deng_abrupt, deng_slow
-from driftwise.environments.published import cheung, hong, iwazaki, mandl
+from driftwise.environments.catalogue import cheung, deng_abrupt, deng_slow, hong, iwazaki, mandl
 from driftwise.gp.kernels import RBF, Linear, Matern
 from driftwise.rng import Stream, generator
 

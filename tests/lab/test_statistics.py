@@ -1,4 +1,4 @@
-"""Measures against closed forms, SciPy, brute force and textbook figures."""
+"""Measures, intervals and tests against closed forms, SciPy, brute force and textbook figures."""
 
 import math
 from itertools import product
@@ -8,7 +8,11 @@ import pytest
 from scipy import stats
 
 from driftwise.errors import InvalidInput
-from driftwise.lab import measures as m
+from driftwise.lab import Interval, bootstrap, cumulative_regret, mean_regret, regrets, student
+from driftwise.lab import statistics as m
+from driftwise.records import Observation, Step
+
+STEPS = [Step(Observation(t, float(t), (0.0,), 0.0), value=v, best=3.0) for t, v in enumerate([1.0, 3.0, 2.5], start=1)]
 
 
 def test_integrated_regret_is_the_sum_where_time_is_the_step_and_scales_with_time():
@@ -93,19 +97,6 @@ def test_the_signed_rank_test_by_counting_all_signs():
     assert m.signed_rank(np.arange(6), np.arange(6) + 1.0 + np.arange(6) / 10) == pytest.approx(2 / 2**6)
 
 
-def test_paired_differences():
-    rng = np.random.default_rng(4)
-    world = 100 * rng.standard_normal(200)  # what seeds have in common: far larger than what tells policies apart
-    first, second = world + rng.standard_normal(200) + 1, world + rng.standard_normal(200)
-    found = m.paired(first, second)
-    half = 1.96 * np.std(first - second) / math.sqrt(200)
-    assert found.difference.mean == pytest.approx((first - second).mean())
-    assert found.difference.low == pytest.approx(found.difference.mean - half, abs=0.04)
-    assert found.difference.high == pytest.approx(found.difference.mean + half, abs=0.04)
-    assert found.p < 1e-8
-    assert stats.ttest_ind(first, second).pvalue > 0.5  # unpaired, nobody would see it
-
-
 def test_holm_by_its_definition_and_on_a_textbook_case():
     # Holm (1979)'s procedure at 5% on these four rejects the first two and stops at .03 > .05/2
     assert m.holm([0.005, 0.01, 0.03, 0.04]).tolist() == pytest.approx([0.02, 0.03, 0.06, 0.06])
@@ -148,6 +139,16 @@ def test_five_seeds_can_show_nothing_and_six_can():
     assert m.verdict(np.ones((1, 1))).winner == 0
     with pytest.raises(InvalidInput, match="a row for each seed"):
         m.verdict(np.ones(3))
+
+
+@pytest.mark.parametrize("policies", [2, 3, 5, 9])
+def test_the_fewest_seeds_take_holms_correction_into_account(policies):
+    """One policy is far better than the others on every seed: with one seed less, nobody could tell."""
+    n = m.fewest_seeds(policies)
+    seeds = np.arange(1.0, n + 1)[:, None]
+    far = np.hstack([seeds * (1 + 3 * j) for j in range(policies)])
+    assert not m.verdict(far).level_with[1:].any()
+    assert m.verdict(far[1:]).level_with.all()
 
 
 def test_ratios_to_the_best_in_hindsight():
@@ -202,3 +203,51 @@ def test_slopes_are_exact_on_power_laws_and_scipys_elsewhere():
     assert m.loglog_slope([1, 2], [1, 2]).error == math.inf
     with pytest.raises(InvalidInput, match="two different"):
         m.loglog_slope([3, 3], [1, 2])
+
+
+def test_curves():
+    assert regrets(STEPS).tolist() == [2.0, 0.0, 0.5]
+    assert cumulative_regret(iter(STEPS)).tolist() == [2.0, 2.0, 2.5]
+    assert mean_regret(STEPS) == pytest.approx([2.0, 1.0, 2.5 / 3])
+
+
+def test_student_is_scipys_interval():
+    values = np.random.default_rng(0).exponential(size=(12, 4))
+    interval = student(values, level=0.9)
+    reference = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
+    assert interval.low == pytest.approx(reference.low)
+    assert interval.high == pytest.approx(reference.high)
+    assert interval.mean == pytest.approx(values.mean(axis=0))
+
+
+def test_bootstrap_of_many_seeds_is_the_normal_interval_and_is_reproducible():
+    values = np.random.default_rng(1).standard_normal((400, 3))
+    interval, again = bootstrap(values, resamples=4000), bootstrap(values, resamples=4000)
+    half = 1.96 * values.std(axis=0) / 20
+    assert interval.low == pytest.approx(values.mean(axis=0) - half, abs=0.012)
+    assert interval.high == pytest.approx(values.mean(axis=0) + half, abs=0.012)
+    assert (interval.low == again.low).all()
+
+
+@pytest.mark.parametrize("interval", [student, bootstrap])
+def test_intervals_cover_the_mean_about_as_often_as_they_say(interval):
+    """500 experiments of 30 seeds: 95% ± four standard errors, and the bootstrap's known shortfall of 1 to 2%."""
+    samples = np.random.default_rng(2).standard_normal((30, 500))
+    found = interval(samples)
+    assert 0.90 < np.mean((found.low <= 0) & (found.high >= 0)) < 0.985
+
+
+def test_one_seed_says_nothing_and_none_is_refused():
+    alone = student(np.array([2.0]))
+    assert (alone.mean, alone.low, alone.high) == (2.0, -np.inf, np.inf)
+    for bad in (np.zeros((0, 3)), np.array(1.0)):
+        with pytest.raises(InvalidInput, match=r"a row for each seed|rows of numbers"):
+            student(bad)
+    with pytest.raises(InvalidInput, match="level"):
+        bootstrap(np.ones(3), level=95)
+
+
+def test_overlap():
+    a, b, c = (Interval(*map(np.array, t)) for t in ((1, 0, 2), (2.5, 2, 3), (5, 4, 6)))
+    assert a.overlaps(b)
+    assert not a.overlaps(c)

@@ -1,4 +1,4 @@
-"""A trial of a results folder, run again to be looked at from inside."""
+"""One trial of a results folder, run again to see what the policy believed at every step."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Wanted:
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
-    """What the policy believed, and what there was to believe."""
+class RunView:
+    """One run from inside: what the policy believed, beside what there was to believe."""
 
     wanted: Wanted
     trace: Trace
@@ -60,7 +60,7 @@ def wanted(written: str) -> Wanted:
     return Wanted(policy, suite, case, int(seed))
 
 
-def look_inside(results: Results, run: Wanted, entrant: Callable[[str], Entrant]) -> Inside:
+def look_inside(results: Results, run: Wanted, entrant: Callable[[str], Entrant]) -> RunView:
     """Runs the trial again; `entrant` makes a contender from a policy as it was written."""
     row = _row(results, run)
     if run.suite not in SUITES:
@@ -75,7 +75,7 @@ def look_inside(results: Results, run: Wanted, entrant: Callable[[str], Entrant]
     seen = trace(policy, world, horizon)
     order = np.argsort(points[:, 0], kind="stable")
     restarts = range(1 + policy.interval, horizon + 1, policy.interval) if isinstance(policy, Restart) else ()
-    return Inside(
+    return RunView(
         wanted=run,
         trace=replace(seen, belief=seen.belief[:, order]),
         candidates=points[order, 0],

@@ -1,4 +1,4 @@
-"""The pictures of a report for a paper, each with its data."""
+"""The pictures and CSV files beside the page of a results folder, each picture with its data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
-from driftwise.lab.inside import Inside
+from driftwise.lab.run_view import RunView
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.cases import Regret, case_curves, cost_against_regret, heat_map
 from driftwise.plots.dots import Dot, DotPanel, dots
@@ -19,7 +19,7 @@ from driftwise.report.parts import Data, Picture, picture_files
 SHOWN = 8  # policies named on a regret picture: the best ones
 
 
-def files(digest: Digest, inside: list[Inside]) -> Iterator[tuple[str, bytes]]:
+def files(digest: Digest, inside: list[RunView]) -> Iterator[tuple[str, bytes]]:
     """Every file beside the page, as it is made: name and content."""
     for data in (cases_data(digest), curves_data(digest)):
         yield f"{data.name}.csv", data.csv().encode()
@@ -28,14 +28,14 @@ def files(digest: Digest, inside: list[Inside]) -> Iterator[tuple[str, bytes]]:
         yield from picture_files(picture).items()
 
 
-def count(digest: Digest, inside: list[Inside]) -> int:
+def count(digest: Digest, inside: list[RunView]) -> int:
     """How many `files` will make."""
     cases = sum(len(suite.cases) for suite in digest.suites)
     others = len(list(exponents(digest))) + len(list(costs(digest))) + len(digest.suites) + len(inside)
     return 2 + 3 * (cases + others)
 
 
-def every(digest: Digest, inside: list[Inside]) -> Iterator[Picture]:
+def every(digest: Digest, inside: list[RunView]) -> Iterator[Picture]:
     """All pictures."""
     index = {policy: i for i, policy in enumerate(digest.policies)}
     for suite in digest.suites:
@@ -186,7 +186,7 @@ def _typical(ratios: np.ndarray, suite: SuiteView) -> float:
     return float(ratios[0] * view.winner.regret.mean / view.place[2])
 
 
-def belief(inside: Inside) -> Picture:
+def belief(inside: RunView) -> Picture:
     """The truth, and what a policy believed."""
     run, seen = inside.wanted, inside.trace
     panels = [
@@ -231,16 +231,3 @@ def ratio(value: float) -> str:
     ('1.23', '120', '∞')
     """
     return "∞" if math.isinf(value) else f"{value:.2f}" if value < 10 else f"{value:.0f}"
-
-
-def duration(seconds: float) -> str:
-    """As a person would say it.
-
-    >>> duration(0.0000712), duration(0.0021), duration(3.2), duration(float("nan"))
-    ('71 µs', '2.1 ms', '3.2 s', '')
-    """
-    if math.isnan(seconds):
-        return ""
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -1,12 +1,15 @@
-"""What is measured of runs, and what may be concluded from several: functions of arrays.
+"""Statistics of runs: the measures of one run, means over seeds with intervals, tests, and ratios over a suite.
 
-r_t = max f_t − f_t(x_t) is the regret of step t, R(t) = Σ_{s≤t} r_s; `metrics.py` has these and means with intervals.
+r_t = max f_t − f_t(x_t) is the regret of step t, R(t) = Σ_{s≤t} r_s. Everything here is a function of arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,15 +17,36 @@ from scipy import stats
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.lab.metrics import Interval, bootstrap, resampled_means
-from driftwise.records import Array
+from driftwise.records import Array, Step
 
 LEVEL = 0.05  # of significance
 SPAN = 10  # steps over which regret is averaged to see whether it is back
 NEAR = 0.05  # of the optimum: as good as back, however low regret was before
+RESAMPLES = 100_000  # beyond, an interval's ends no longer move
 
 
 # --- of one run ------------------------------------------------------------------------------------------------------
+
+
+def regrets(steps: Iterable[Step]) -> Array:
+    """r_t = max f_t − f_t(x_t): (T,)."""
+    return np.array([step.regret for step in checks.each("steps", steps, _step, "list(run(policy, world, 100))")])
+
+
+def cumulative_regret(steps: Iterable[Step]) -> Array:
+    """R(t) = Σ_{s≤t} r_s: (T,)."""
+    return np.cumsum(regrets(steps))
+
+
+def mean_regret(steps: Iterable[Step]) -> Array:
+    """R(t)/t: (T,)."""
+    total = cumulative_regret(steps)
+    return total / np.arange(1, len(total) + 1)
+
+
+def _step(name: str, given: Any) -> Step:
+    step: Step = checks.like(name, given, ("regret",), "a Step of a run")
+    return step
 
 
 def integrated(regret: ArrayLike, at: ArrayLike) -> float:
@@ -84,15 +108,74 @@ def _sliding_mean(values: Array, span: int) -> Array:
     return np.lib.stride_tricks.sliding_window_view(values, span).mean(axis=1)
 
 
-# --- of several runs -------------------------------------------------------------------------------------------------
+# --- means over seeds ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Two policies on the same seeds: by how much the first is higher on average, and whether chance may do that."""
+class Interval:
+    """A mean and where it may well lie: numbers, or (T,) where curves were averaged."""
 
-    difference: Interval
-    p: float
+    mean: Array
+    low: Array
+    high: Array
+
+    def overlaps(self, other: Interval) -> bool:
+        """Whether the two have a value in common, anywhere."""
+        return bool(np.any((self.low <= other.high) & (other.low <= self.high)))
+
+
+def student(values: Array, *, level: float = 0.95) -> Interval:
+    """mean ± t_{n−1} s/√n over the first axis, the seeds; one seed alone says nothing, and its interval is infinite.
+
+    >>> interval = student(np.array([1.0, 2.0, 3.0]))
+    >>> round(float(interval.high), 3)
+    4.484
+    """
+    values, n = _seeds(values, level)
+    mean = values.mean(axis=0)
+    if n == 1:
+        return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
+    half = stats.t.ppf((1 + level) / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
+    return Interval(mean, mean - half, mean + half)
+
+
+def bootstrap(values: Array, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Interval:
+    """The mean over the first axis, between quantiles of the means of seeds drawn with replacement."""
+    values, _ = _seeds(values, level)
+    means = resampled_means(values, resamples=resamples, seed=seed)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Interval(values.mean(axis=0), low, high)
+
+
+def resampled_means(values: Array, *, resamples: int = 2000, seed: int = 0) -> Array:
+    """The means over the first axis of seeds drawn with replacement: (resamples, …)."""
+    shares = _shares(len(values), checks.count("resamples", resamples, most=RESAMPLES), checks.seed("seed", seed))
+    return np.tensordot(shares, values, axes=1)
+
+
+@lru_cache(maxsize=8)
+def _shares(n: int, resamples: int, seed: int) -> Array:
+    """How much each of n seeds counts in each resample: (resamples, n). A report asks for it a thousand times."""
+    rng = np.random.default_rng(seed)
+    shares: Array = rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n
+    shares.flags.writeable = False
+    return shares
+
+
+def _seeds(values: Array, level: float) -> tuple[Array, int]:
+    checks.probability("level", level)
+    try:
+        numbers = np.asarray(values)
+        if numbers.dtype.kind not in "iuf" or numbers.ndim == 0 or not np.all(np.abs(numbers) <= checks.LARGEST):
+            raise ValueError
+    except Exception:  # what NumPy says of odd objects is of many kinds
+        raise InvalidInput(f"values must be rows of numbers up to 1e100, got {checks.shown(values)}") from None
+    if not len(numbers):
+        raise InvalidInput(f"values must have a row for each seed, at least one, got shape {numbers.shape}")
+    return numbers.astype(float), len(numbers)
+
+
+# --- of several runs -------------------------------------------------------------------------------------------------
 
 
 def signed_rank(first: ArrayLike, second: ArrayLike) -> float:
@@ -108,12 +191,6 @@ def signed_rank(first: ArrayLike, second: ArrayLike) -> float:
     return float(stats.wilcoxon(difference, zero_method="pratt").pvalue) if difference.any() else 1.0
 
 
-def paired(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Comparison:
-    """The mean of first − second, seed by seed, with a bootstrap interval, and the p-value of `signed_rank`."""
-    first, second = _same_length("first", first, "second", second)
-    return Comparison(bootstrap(first - second, level=level), signed_rank(first, second))
-
-
 def holm(p: ArrayLike) -> Array:
     """Holm's adjusted p-values: p̃_(i) = max_{j≤i} min(1, (m − j + 1) p_(j)). Reject where p̃ ≤ level.
 
@@ -126,6 +203,19 @@ def holm(p: ArrayLike) -> Array:
     adjusted = np.empty_like(given)
     adjusted[order] = np.maximum.accumulate(stepped)
     return adjusted
+
+
+def fewest_seeds(policies: int, *, level: float = LEVEL) -> int:
+    """The number of seeds below which `verdict` cannot find any policy worse than the best, whatever their regret.
+
+    On n seeds the signed-rank test has p ≥ 2/2ⁿ, and Holm's correction multiplies the least p by the number of
+    comparisons, policies − 1.
+
+    >>> fewest_seeds(2), fewest_seeds(3), fewest_seeds(20)
+    (6, 7, 10)
+    """
+    comparisons = max(checks.count("policies", policies) - 1, 1)
+    return math.ceil(1 + math.log2(comparisons / checks.probability("level", level)))
 
 
 @dataclass(frozen=True)
@@ -180,7 +270,7 @@ class Hindsight:
 
     @property
     def interval(self) -> Interval:
-        return spread(self.ratio, self.resampled)
+        return resampled_interval(self.ratio, self.resampled)
 
 
 def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Hindsight:
@@ -201,7 +291,7 @@ def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed
     return Hindsight(best, float(ratio_to_best(whole, fixed=fixed)[0, -1]), ratio_to_best(means, fixed=fixed)[:, -1])
 
 
-def spread(value: float, resampled: Array, *, level: float = 0.95) -> Interval:
+def resampled_interval(value: float, resampled: Array, *, level: float = 0.95) -> Interval:
     """A figure, between the quantiles of what it was on resampled seeds."""
     low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     return Interval(np.array(value), low, high)
@@ -217,19 +307,31 @@ class Slope:
 
 
 def loglog_slope(x: ArrayLike, y: ArrayLike) -> Slope:
-    """The exponent of y in x: of R(T) in T, or of R(T) in P_T. Both must be positive where they are used.
+    """The exponent of y in x: of R(T) in T, or of R(T) in P_T. Pairs that are not both positive are left out.
 
     >>> found = loglog_slope([1, 2, 4, 8], [3, 6, 12, 24])
     >>> round(found.slope, 6)
     1.0
     """
     x, y = _same_length("x", x, "y", y)
-    kept = (x > 0) & (y > 0)
-    if len(np.unique(x[kept])) < 2:
+    used = (x > 0) & (y > 0)
+    if not used.any() or np.ptp(x[used]) == 0:
         raise InvalidInput("a slope needs two different positive x at least, each with a positive y")
-    fit = stats.linregress(np.log(x[kept]), np.log(y[kept]))
-    n = int(kept.sum())
-    return Slope(float(fit.slope), float(fit.stderr) if n > 2 else float("inf"), n)
+    u, v, n = np.log(x[used]), np.log(y[used]), int(used.sum())
+    u = u - u.mean()
+    slope = float(u @ v / (u @ u))
+    residual = v - v.mean() - slope * u
+    error = math.sqrt(residual @ residual / (n - 2) / (u @ u)) if n > 2 else math.inf
+    return Slope(slope, error, n)
+
+
+def thin(n: int, most: int) -> NDArray[np.intp]:
+    """At most `most` of the indices 0 … n − 1, the first and the last among them: a drawn curve needs no more.
+
+    >>> thin(10, 4).tolist()
+    [0, 3, 6, 9]
+    """
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
 def _same_length(a: str, first: ArrayLike, b: str, second: ArrayLike) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The report of a results folder: one page that holds aggregates, and the files beside it."""
+"""The page that `driftwise lab report` writes of a results folder; `lab/digest.py` computes what it shows."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
-from driftwise.lab.inside import Inside
-from driftwise.lab.measures import LEVEL
+from driftwise.lab.run_view import RunView
+from driftwise.lab.statistics import fewest_seeds
 from driftwise.lab.tables import Line
 from driftwise.plots.style import CSS, svg
-from driftwise.report import lab_pictures as pictures
+from driftwise.report import results_pictures as pictures
 from driftwise.report.page import Html, address, bullets, data, figure, page, prose, section, table, text
 from driftwise.report.parts import Picture, links
+from driftwise.text import duration
 
 UNIT = 9999  # a curve is kept in whole parts of its case's top
 
@@ -24,7 +25,13 @@ FOLDER = "report_files"
 
 
 def lab_page(
-    digest: Digest, *, title: str, version: str, folder: str = FOLDER, inside: Sequence[Inside] = (), files: bool = True
+    digest: Digest,
+    *,
+    title: str,
+    version: str,
+    folder: str = FOLDER,
+    inside: Sequence[RunView] = (),
+    files: bool = True,
 ) -> str:
     """The page. Without `files` there is nothing beside it to link to."""
     views = [view for suite in digest.suites for view in suite.cases]
@@ -62,15 +69,13 @@ _METHOD = (
 )
 _HEAT = (
     "Mean regret over that of the best policy on the same case: 1 is the best in hindsight; the stronger the colour, "
-    "the "
-    "further from it."
+    "the further from it."
 )
 _EXPONENTS = (
     "How regret grows. Within a run: the slope of ln R(t) against ln t from a tenth of the horizon on, a dot a case; "
-    "1 is "
-    "regret that grows for ever as it began. Between cases of one suite: the slope of ln R(T) against ln P_T at one "
-    "horizon, and against ln T where a case was run with several, with its 95% interval; three different values at "
-    "least."
+    "1 is regret that grows for ever as it began. Between cases of one suite: the slope of ln R(T) against ln P_T at "
+    "one horizon, and against ln T where a case was run with several, with its 95% interval; three different values "
+    "at least."
 )
 _COST = (
     "What a step costs and what it loses, over the cases of a suite: left and low is good; the line joins the policies "
@@ -106,24 +111,20 @@ def _finding(suite: SuiteView) -> str:
         return f"**{suite.name}** ({view.place[1]}): **{view.winner.policy}** has the least regret{also}."
     return (
         f"**{suite.name}**: **{first.policy}** has the least regret on average, {first.mean:.2f} times the best "
-        f"policy's "
-        f"of each case ({first.worst:.2f} at worst, on {first.worst_case}). It is the best or not significantly "
-        f"worse in "
-        f"{first.wins} of {n} cases."
+        f"policy's of each case ({first.worst:.2f} at worst, on {first.worst_case}). It is the best or not "
+        f"significantly worse in {first.wins} of {n} cases."
     )
 
 
 def _caution(views: Sequence[CaseView]) -> str:
-    """Where so few seeds were run that no difference could be significant: p is 2/2^n at least, times the others."""
-    few = [v for v in views if len(v.table.lines) > 1 and 2.0 ** (1 - v.table.seeds) * (len(v.table.lines) - 1) > LEVEL]
+    """Where so few seeds were run that no difference could be significant."""
+    few = [v for v in views if len(v.table.lines) > 1 and v.table.seeds < fewest_seeds(len(v.table.lines))]
     if not few:
         return ""
     n, m = max(v.table.seeds for v in few), max(len(v.table.lines) for v in few)
-    need = math.ceil(1 + math.log2((m - 1) / LEVEL))
     return (
         f"**Too few seeds** on {len(few)} of {len(views)} cases: with {n} or fewer of them and {m} policies no "
-        f"difference "
-        f"can be significant, whatever it is. {need} seeds are the least that could show one."
+        f"difference can be significant, whatever it is. {fewest_seeds(m)} seeds are the least that could show one."
     )
 
 
@@ -132,7 +133,7 @@ def _standings(suite: SuiteView) -> Html:
     rows = [
         (
             *(s.policy, f"{s.mean:.3g}", f"{s.worst:.3g}", s.worst_case, f"{s.wins} of {s.cases}"),
-            pictures.duration(float(suite.seconds[i])),
+            duration(float(suite.seconds[i])),
         )
         for i, s in enumerate(suite.standings)
     ]
