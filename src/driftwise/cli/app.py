@@ -9,7 +9,7 @@ import typer
 
 from driftwise.cli import compare, demo, lab, lists, study, suites, theory
 from driftwise.cli.failure import Friendly
-from driftwise.cli.flow import flow
+from driftwise.cli.help_text import reflow
 
 app = typer.Typer(
     cls=Friendly,
@@ -54,4 +54,4 @@ app.add_typer(lab.app, name="lab")
 app.command("policies")(lists.policies)
 app.command("environments")(lists.environments)
 app.command("suites")(suites.suites)
-flow(app)
+reflow(app)

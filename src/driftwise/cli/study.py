@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from driftwise.auto.drift_history import FEW
-from driftwise.cli import files, parse, show, standing
+from driftwise.cli import files, parse, show, study_status
 from driftwise.cli.study_check import check
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.records import Params
@@ -85,7 +85,7 @@ def create(
         progress.add_task("a new study", total=None)
         made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
     if as_json:
-        show.as_json(standing.summary_for_scripts(made.describe()))
+        show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
         show.say("study ", (name, "bold"), f" is in {visible(str(path))}")
         show.say(f"next: {_command('ask', name, path=path)}")
@@ -104,7 +104,7 @@ def ask(
     if as_json:
         show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
         return
-    show.say("try ", (standing.setting(s.params), "bold"))
+    show.say("try ", (study_status.setting(s.params), "bold"))
     show.say(f"then: {_command('tell', name, s.id, 'REWARD', path=path)}")
 
 
@@ -158,7 +158,7 @@ def recommend(name: Name, at: At = None, path: File = DEFAULT, as_json: Json = F
     if as_json:
         show.as_json({"params": dict(best.params), "mean": best.mean, "std": best.std})
     else:
-        show.say(*standing.expected(best))
+        show.say(*study_status.expected(best))
 
 
 @app.command("show")
@@ -187,17 +187,17 @@ def show_study(
     if png is not None:
         files.check(png, inputs=[path])
     if as_json:
-        show.as_json(standing.for_scripts(study))
+        show.as_json(study_status.for_scripts(study))
         return
     if only_time:
-        standing.draw_over_time(study, png)
+        study_status.draw_over_time(study, png)
         return
     try:
         best, drawn = slices(study)
     except InvalidInput as nothing:  # no rewards yet, or a policy that believes nothing
         if png is not None:
             raise
-        standing.head(study.describe())
+        study_status.head(study.describe())
         show.say(visible(str(nothing)))
         return
     if parameter is not None:
@@ -207,12 +207,12 @@ def show_study(
                 f"no parameter is called {parameter!r:.80}; the study has {', '.join(study.space.names)}"
             )
     if png is not None:
-        standing.draw_belief(drawn[0], study, png)
+        study_status.draw_belief(drawn[0], study, png)
         return
-    standing.head(study.describe())
-    show.say("best now: ", *standing.expected(best))
+    study_status.head(study.describe())
+    show.say("best now: ", *study_status.expected(best))
     found = study.drift() if hasattr(study.policy, "diagnose") else None
-    show.say(*(standing.drift_in_words(found) if found else [""]))
+    show.say(*(study_status.drift_in_words(found) if found else [""]))
     for each in drawn:
         show.out().print(chart(each))
     if found and found.seen >= FEW:
@@ -225,7 +225,7 @@ app.command()(check)
 @app.command("list")
 def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
     """The studies in a file."""
-    found = [standing.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
+    found = [study_status.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
     if as_json:
         show.as_json({"studies": found})
         return
