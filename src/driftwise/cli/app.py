@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from driftwise.cli import compare, demo, lab, lists, study, suites, theory
-from driftwise.cli.failure import Friendly
+from driftwise.cli.failure import EXIT_CODES, Friendly
 from driftwise.cli.help_text import reflow
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+    epilog=EXIT_CODES,
     help="""Find, and keep finding, the best setting of something that changes while you tune it.
 
     [bold]Start here[/bold]

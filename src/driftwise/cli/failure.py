@@ -1,7 +1,4 @@
-"""What a user sees when something goes wrong: one or two lines on stderr, never a traceback.
-
-Exit codes: 2 for input that breaks a rule, 1 for everything else, 130 after Ctrl-C.
-"""
+"""What a user sees when something goes wrong: one or two lines on stderr, never a traceback."""
 
 from __future__ import annotations
 
@@ -20,7 +17,12 @@ from driftwise.text import visible
 
 DEBUG = "DRIFTWISE_DEBUG"
 STOPPED = 130
-# what Python raises where a user's value goes further than a computer does
+EXIT_CODES = (
+    "Exit codes: 0 if the command succeeded; 2 if the input is wrong, such as an unknown option, study or suggestion, "
+    "or a value out of range; 1 if anything else failed, such as a file that cannot be read, a suggestion that already "
+    f"has another reward, or a check that found damage; {STOPPED} after Ctrl-C."
+)
+# what Python raises when a user's value is beyond what a computer can represent
 BEYOND: dict[type[Exception], str] = {
     MemoryError: "this needs more memory than there is; give smaller sizes",
     ArithmeticError: "a number given is too large or too small for this computation",

@@ -18,6 +18,8 @@ from rich.text import Text
 from driftwise.text import as_json as json_text
 from driftwise.text import visible
 
+NARROWEST, WIDEST = 40, 200  # columns
+
 
 class Plain(Console):
     """A console to which text is text, whoever wrote it; styles are given beside it."""
@@ -41,6 +43,26 @@ def out() -> Console:
 def aside() -> Console:
     """Where everything else goes."""
     return Plain(stderr=True)
+
+
+def width() -> int:
+    """The columns that charts and tables may use: those of the terminal, from 40 to 200."""
+    return min(max(out().width, NARROWEST), WIDEST)
+
+
+def wrapped(text: str, columns: int, indent: int = 0) -> str:
+    """The text in lines of at most `columns`, all of them indented.
+
+    >>> wrapped("one two three", 10, 2)
+    '  one two\\n  three\\n'
+    """
+    lines = Text(text).wrap(out(), columns - indent)
+    return "".join(f"{' ' * indent}{line.plain.rstrip()}\n" for line in lines)
+
+
+def paragraph(*parts: str | tuple[str, str]) -> None:
+    """Text that is broken between words where the terminal ends: `say` is for commands and paths to be copied."""
+    out().print(words(*parts))
 
 
 def say(*parts: str | tuple[str, str]) -> None:
