@@ -24,7 +24,7 @@ class AbruptChange:
         >>> print(AbruptChange(Change(60, 60.0, 0.96), 64))
         The world changed abruptly at observation 60 (probability 0.96, first noticed at observation 64).
         >>> print(AbruptChange(Change(60, 1.7e9, 0.3), None))
-        There may have been an abrupt change at observation 60, time 1.7e+09 (probability 0.30).
+        There may have been an abrupt change at observation 60, time 1700000000 (probability 0.30).
         """
         found = self.change
         own_time = "" if found.at == found.number else f", time {found.at:.10g}"

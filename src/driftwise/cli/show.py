@@ -75,13 +75,16 @@ def words(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts)
 
 
-def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = ()) -> Table:
-    """A table: the first column is text, the others are figures; the rows in `best` stand out."""
+def table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = (), text: bool = False
+) -> Table:
+    """A table: the first column is text, the others are figures unless all is `text`; rows in `best` stand out."""
     heading = Text(visible(title)) if title else None
     made = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     chosen = set(best)
     for i, name in enumerate(header):
-        made.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0, min_width=9 if i == 0 else None)
+        figures = i > 0 and not text
+        made.add_column(name, justify="right" if figures else "left", no_wrap=figures, min_width=9 if i == 0 else None)
     for i, row in enumerate(rows):
         made.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if i in chosen else "")
     return made
