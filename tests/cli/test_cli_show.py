@@ -144,6 +144,7 @@ def test_a_whole_number_is_drawn_in_steps(good):
     (axes,) = figure_of(shown, "").axes
     line = next(each for each in axes.lines if each.get_label() == "belief")
     assert line.get_drawstyle() == "steps-post"
+    assert all(tick == int(tick) for tick in axes.get_xticks())
     np.testing.assert_allclose(line.get_xdata(), np.arange(0.5, 21))
     np.testing.assert_allclose(line.get_ydata()[:-1], shown.mean)
 
@@ -171,3 +172,10 @@ def test_a_choice_has_a_picture(good):
     study_of({"mode": Choice([*MODES, "$\\foo$"]), "x": Float(0, 1)}, n=30, reward=len)
     good("study show s --parameter mode --picture out.png")
     assert Path("out.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_of_many_choices_has_the_best(good):
+    study = study_of({"n": Choice(list(range(300)))}, n=5, reward=float)
+    (axes,) = figure_of(slices(study)[1][0], "").axes
+    assert len(axes.get_yticklabels()) == 40
+    good("study show s --picture out.png")

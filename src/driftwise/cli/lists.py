@@ -34,7 +34,7 @@ def policies(
     name: Annotated[str | None, typer.Argument(help="Show only this policy.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """List the policies with their options and the defaults of these.
+    """List the policies, each with its options and their defaults.
 
     Wherever a command takes a policy, write NAME:OPTION=VALUE,OPTION=VALUE, for example sw-gp-ucb:window=50,width=2.
     An option without a default is chosen by the policy.
@@ -50,7 +50,7 @@ def environments(
     name: Annotated[str | None, typer.Argument(help="Show only this environment.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
-    """List the simulated worlds for `driftwise compare --env`, with their options and the defaults of these.
+    """List the simulated worlds for `driftwise compare --env`, each with its options and their defaults.
 
     Write NAME:OPTION=VALUE,OPTION=VALUE, for example bogunovic:epsilon=0.03.
     """

@@ -19,5 +19,7 @@ File = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 At = Annotated[
     float | None,
-    typer.Option(help="The time on your own clock, as a number. By default it is the number of the suggestion."),
+    typer.Option(
+        help="The time on your own clock, as a number. By default the newest time that you gave, or else the number."
+    ),
 ]

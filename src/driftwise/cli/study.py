@@ -82,9 +82,11 @@ def create(
     Give each parameter with --float, --int or --choice. The study keeps them in the order in which you give them.
     Rewards are centred and scaled over the observations that the policy remembers, so their units do not matter.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
-      driftwise study create ads --float bid=0.1:5:log --int slots=1:4 --choice site=a,b --policy sw-gp-ucb:window=80
+      driftwise study create ads --float bid=0.1:5:log --choice site=a,b
+
+      driftwise study create cache --int size=1:64 --minimize --policy sw-gp-ucb:window=80
     """
     space = parse.space(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
     contender = parse.policy(policy)

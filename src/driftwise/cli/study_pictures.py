@@ -16,6 +16,8 @@ from driftwise.plots import belief_now, belief_of_choices, drift_over_time, pict
 from driftwise.study import Study
 from driftwise.text import visible
 
+ROWS = 40  # choices that a picture has room for
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -45,15 +47,17 @@ def _curve(shown: Slice, title: str) -> Figure:
 
 
 def _choices(shown: Slice, title: str) -> Figure:
-    order = shown.ranked()
-    values = [shown.values[i] for i in order]
+    order = shown.ranked()[:ROWS]
+    places = {shown.values[i]: row for row, i in enumerate(order)}
+    seen = [(places[value], reward) for value, reward in shown.seen if value in places]
+    some = f"the best {ROWS} of " if len(order) < len(shown.values) else ""
     return belief_of_choices(
-        [shown.written(value) for value in values],
+        [shown.written(value) for value in places],
         shown.mean[order],
         shown.std[order],
-        observed=(np.array([values.index(v) for v, _ in shown.seen]), np.array([r for _, r in shown.seen])),
-        best=values.index(shown.best),
-        title=f"{title}, by {shown.name}",
+        observed=(np.array([row for row, _ in seen]), np.array([reward for _, reward in seen])),
+        best=places[shown.best],
+        title=f"{title}, by {some}{shown.name}",
         axis=shown.axis,
     )
 

@@ -182,6 +182,8 @@ def belief_now(
         axes.set_xlim(float(x[0]), float(x[-1]))
     if log:
         _log_axis(axes)
+    elif steps:
+        _whole_numbers(axes)
     _legend(figure, theme)
     return figure
 
@@ -246,8 +248,14 @@ def _legend(figure: Figure, theme: Theme) -> None:
     figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=9, labelcolor=theme.ink)
 
 
+def _whole_numbers(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
 def _log_axis(axes: Axes) -> None:
-    """A logarithmic scale with plain numbers: the powers of ten, and 2 and 5 of each where there are few of them."""
+    """A logarithmic scale with plain numbers: the powers of ten, and 2 and 5 times each if the range is short."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")
