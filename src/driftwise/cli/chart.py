@@ -27,7 +27,7 @@ def chart(shown: Slice, width: int) -> Text:
 
 def legend(shown: Slice) -> str:
     """What the characters of the drawing are."""
-    return "⠒ mean  ░ ± 2 std  • in use  ▲ best" if _is_curve(shown) else "● mean  ─ ± 2 std  ▶ best"
+    return "⠒ mean  ░ ± 2 std  • observed  ▲ best" if _is_curve(shown) else "● mean  ─ ± 2 std  ▶ best"
 
 
 def _is_curve(shown: Slice) -> bool:

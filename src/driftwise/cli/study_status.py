@@ -36,7 +36,7 @@ def expected(best: Recommendation) -> Words:
 def drift_in_words(moments: Sequence[Moment]) -> Words:
     """How the world moves by the newest diagnosis, and when it changed abruptly, in a few lines."""
     found = moments[-1].drift
-    lines: Words = [f"{_pace(found)} {found.in_use:.0f} of the last {counted(found.seen, 'observation')} count.\n"]
+    lines: Words = [f"{_pace(found)}\n{found.in_use:.0f} of the last {counted(found.seen, 'observation')} count.\n"]
     changes = abrupt_changes(moments)
     for each in changes[-LISTED:]:
         lines.append((f"{each}\n", "bold" if found.alarm and each is changes[-1] else ""))
