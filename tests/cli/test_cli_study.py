@@ -252,3 +252,13 @@ def test_a_file_that_is_no_study_is_told_and_left_alone(refused):
 
 def test_a_file_that_is_not_there(refused):
     assert "driftwise.db" in refused("study ask prices")
+
+
+def test_a_table_is_whole_in_a_narrow_terminal(good, monkeypatch):
+    good("study create prices --float price=5:20 --int count=1:3 --policy sw-gp-ucb")
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = good("study list").splitlines()
+    assert max(map(len, lines)) <= 50
+    columns = [line.rstrip() for line in lines if "study" in line or "prices" in line]
+    assert "await" in columns[0]
+    assert columns[1].endswith("0")

@@ -80,11 +80,18 @@ def table(
 ) -> Table:
     """A table: the first column is text, the others are figures unless all is `text`; rows in `best` stand out."""
     heading = Text(visible(title)) if title else None
-    made = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(
+        title=heading,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 0 if width() < 60 else 1),
+    )
     chosen = set(best)
     for i, name in enumerate(header):
         figures = i > 0 and not text
-        made.add_column(name, justify="right" if figures else "left", no_wrap=figures, min_width=9 if i == 0 else None)
+        made.add_column(name, justify="right" if figures else "left", overflow="fold", min_width=9 if i == 0 else None)
     for i, row in enumerate(rows):
         made.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if i in chosen else "")
     return made
