@@ -28,6 +28,15 @@ def _is_shown(character: str) -> bool:
     return character.isprintable() or unicodedata.category(character) == "Zs"  # spaces of other widths
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun in the singular or the plural.
+
+    >>> counted(1, "reward"), counted(0, "reward"), counted(1200, "step")
+    ('1 reward', '0 rewards', '1200 steps')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def cell(value: Any) -> Any:
     """A cell of a CSV file. Numbers stay numbers. Text that a spreadsheet would run as a formula is prefixed with '.
 

@@ -34,6 +34,30 @@ def test_environments_lists_every_environment(good):
 
 
 @pytest.mark.parametrize(
+    ("line", "option", "default"),
+    [("policies sw-gp-ucb", "noise", 0.01), ("policies auto", "changes", True), ("environments bogunovic", "side", 50)],
+)
+def test_options_are_listed_with_their_defaults(good, refused, line, option, default):
+    command, name = line.split()
+    (listed,) = json.loads(good(f"{line} --json"))[command]
+    assert listed["name"] == name
+    assert listed["options"][option]["default"] == default
+    assert any(row.split()[:2] == [option, str(default).lower()] for row in good(line).splitlines())
+    assert "is called 'nope'" in refused(f"{command} nope")
+
+
+def test_meanings_have_their_column(good, monkeypatch):
+    monkeypatch.setattr("driftwise.cli.lists.policy_option", lambda policy, option: f"the {option} of {policy}")
+    assert "the noise of gp-ucb" in good("policies gp-ucb")
+    assert json.loads(good("policies gp-ucb --json"))["policies"][0]["options"]["noise"]["meaning"]
+
+
+def test_every_option_of_an_environment_has_a_meaning(good):
+    for world in json.loads(good("environments --json"))["environments"]:
+        assert all(option["meaning"] for option in world["options"].values()), world["name"]
+
+
+@pytest.mark.parametrize(
     "command",
     ["demo", "compare", "theory", "policies", "environments"]
     + [f"study {c}" for c in ("create", "ask", "tell", "observe", "abandon", "recommend", "show", "list", "export")],

@@ -240,7 +240,7 @@ def test_a_cycle_is_told_in_the_users_time(tmp_path):
     assert found.cycle.probability > 0.9
     assert not found.alarm
     shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path])
-    assert "it comes back every 8.64e+04, with probability" in shown.output
+    assert "The function repeats with period 8.64e+04 (probability" in shown.output
 
 
 def test_a_level_that_moves_is_told_from_a_function_that_does(tmp_path):
@@ -250,7 +250,7 @@ def test_a_level_that_moves_is_told_from_a_function_that_does(tmp_path):
     assert moved.drift().level > 0.9
     assert abs(moved.recommend().params["a"] - np.pi / 12) < 0.1
     shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path])
-    assert "the level of all rewards moves on its own" in shown.output
+    assert "The level of all rewards shifts on its own" in shown.output
     still = observed(lambda t, a, rng: np.sin(6 * a) + 0.05 * rng.standard_normal())
     assert still.drift().level < 0.5
     assert still.drift().cycle is None
@@ -273,8 +273,8 @@ def test_the_command_line_tells_it(tmp_path):
     shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path])
     assert shown.exit_code == 0, shown.output
     assert "of the last 40 observations count" in shown.output
-    assert "what matters: a" in shown.output
-    assert "what moves: a" in shown.output
+    assert "The function varies with a" in shown.output
+    assert "Its change over time varies with a" in shown.output
     told = json.loads(CliRunner().invoke(app, ["study", "show", "s", "--path", path, "--json"]).output)
     assert told["drift"]["seen"] == 40
     assert told["drift"]["matters"] == study.drift().matters
@@ -284,9 +284,9 @@ def test_nothing_is_said_to_move_where_the_world_stands_still(tmp_path):
     path = str(tmp_path / "s.db")
     observed(lambda t, a, rng: np.sin(6 * a) + 0.05 * rng.standard_normal(), n=60, path=path)
     shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path]).output
-    assert "the world stands still" in shown
-    assert "what matters: a" in shown
-    assert "what moves" not in shown
+    assert "The world stands still" in shown
+    assert "The function varies with a" in shown
+    assert "Its change over time" not in shown
 
 
 def test_policies_that_cannot_say_say_so():

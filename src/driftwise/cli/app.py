@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from driftwise.cli.failure import Friendly
-from driftwise.cli.flow import flow
+from driftwise.cli.failure import EXIT_CODES, Friendly
+from driftwise.cli.help_text import reflow
 
 FILES = {
     "demo": "demo",
@@ -49,7 +49,7 @@ def made(name: str) -> Any:
         around.add_typer(file.app, name=name)
     else:
         around.command(name)(getattr(file, name))
-    flow(around)
+    reflow(around)
     group: Any = typer.main.get_command(around)
     return group.commands[name]
 
@@ -59,6 +59,7 @@ app = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+    epilog=EXIT_CODES,
     help="""Find, and keep finding, the best setting of something that changes while you tune it.
 
     [bold]Start here[/bold]
@@ -88,4 +89,4 @@ def root(
         print(context.get_help())
 
 
-flow(app)
+reflow(app)

@@ -1,18 +1,21 @@
-"""A study's belief along one parameter, the others at the best setting: what a picture of it shows."""
+"""The posterior along each parameter of a study through the best setting: what charts and pictures show."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
 from driftwise.spaces import Box, Choice, Float, Int, Parameter
 from driftwise.study import Study
 
-RESOLUTION = 121  # settings of a Float that are looked at
+MOST = 200  # observations that are shown
+RESOLUTION = 121  # values of a Float at which the posterior is computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +28,27 @@ class Slice:
     std: Array  # (m,)
     best: Any  # the recommended value
     log: bool
-    numeric: bool
+    numeric: bool  # not a Choice
+    whole: bool  # an Int: there is nothing between its values
+    minimise: bool
     seen: tuple[tuple[Any, float], ...]  # (value, reward), oldest first
+
+    @property
+    def quantity(self) -> str:
+        return "cost" if self.minimise else "reward"
+
+    @property
+    def axis(self) -> str:
+        """The label of the axis along which the mean is drawn."""
+        return f"{self.quantity} ({'lower' if self.minimise else 'higher'} is better)"
+
+    def written(self, value: Any) -> str:
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+    def ranked(self) -> list[int]:
+        """The places of the values in the order to show them: numbers ascend, choices begin with the best."""
+        sign = 1 if self.minimise else -1
+        return list(range(len(self.values))) if self.numeric else list(np.argsort(sign * self.mean, kind="stable"))
 
 
 def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
@@ -34,9 +56,7 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     best = study.recommend()
     belief = study.belief()
     space = study.space
-    memory = study.policy.memory
-    recent = study.latest(min(len(belief) if memory is not None else 200, 200) or 1)
-    seen = [(space.from_unit(o.x), o.y) for o in recent]
+    seen = [(space.from_unit(o.x), o.y) for o in study.latest(_in_use(study, belief))]
     location, scale = belief.units
     made = []
     for name, values in _axes(study).items():
@@ -56,10 +76,21 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
                 best=best.params[name],
                 log=bool(getattr(parameter, "log", False)),
                 numeric=not isinstance(parameter, Choice),
+                whole=isinstance(parameter, Int),
+                minimise=study.description.sign < 0,
                 seen=tuple((params[name], reward) for params, reward in seen),
             )
         )
     return best, made
+
+
+def _in_use(study: Study, belief: Belief) -> int:
+    """How many of the newest observations to show: those that count, as far as the policy says, and at most MOST."""
+    if hasattr(study.policy, "diagnose"):
+        count = math.ceil(study.drift().in_use)
+    else:
+        count = MOST if study.policy.memory is None else len(belief)
+    return min(max(count, 1), MOST)
 
 
 def _axes(study: Study) -> Mapping[str, tuple[Any, ...]]:

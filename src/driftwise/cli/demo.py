@@ -1,4 +1,4 @@
-"""driftwise demo: a tour in under a minute."""
+"""driftwise demo: a tour that takes about a minute."""
 
 from __future__ import annotations
 
@@ -11,42 +11,50 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from driftwise.cli import files, limits, show
-from driftwise.text import visible
+from driftwise.text import counted, visible
 
 if TYPE_CHECKING:
     from driftwise.lab.demo import Scene
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where the report and its pictures go.")] = Path("report"),
-    seeds: Annotated[int, typer.Option(min=1, help="Worlds of each kind; more give narrower intervals.")] = 20,
-    horizon: Annotated[int, typer.Option(min=10, help="Steps of each run.")] = 500,
+    out: Annotated[Path, typer.Option(help="The folder for the report and its pictures.")] = Path("report"),
+    seeds: Annotated[
+        int, typer.Option(min=1, help="The number of worlds of each kind. More of them give narrower intervals.")
+    ] = 20,
+    horizon: Annotated[int, typer.Option(min=10, help="The number of steps of each run.")] = 500,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")
+        int | None, typer.Option(min=1, help="The number of processes, at most four per core. By default one per core.")
     ] = None,
 ) -> None:
-    """See R-GP-UCB and SW-GP-UCB follow a moving optimum where GP-UCB is left behind.
+    """See R-GP-UCB and SW-GP-UCB follow a moving optimum that GP-UCB loses.
 
-    Runs Deng's two worlds, one that jumps and one that slides, on many seeds; prints what each policy lost, and writes
-    report/demo.html, which you can open in any browser and send to anybody.
+    The demo runs the two worlds of Deng et al. on many seeds: in one the function changes abruptly, in the other it
+    drifts slowly. It prints the cumulative regret of each policy and writes report/demo.html, a single file that any
+    browser opens.
     """
     limits.within(seeds=seeds, horizon=horizon)
     from driftwise.lab.engine import cores
     from driftwise.plots.style import LIGHT, blank
     from driftwise.report import demo as report
 
-    blank(1, 1, LIGHT)  # a missing Matplotlib is told before anything runs
+    blank(1, 1, LIGHT)  # a missing Matplotlib is reported before anything runs
     out.mkdir(parents=True, exist_ok=True)
     began, console = time.perf_counter(), show.out()
     scenes = _run(seeds, horizon, jobs or cores())
-    show.say("\n", ("Keeping up with a moving optimum", "bold"), ("  regret is what a policy lost\n", "dim"))
+    show.say(
+        "\n",
+        ("Keeping up with a moving optimum", "bold"),
+        ("  regret is what a policy lost against the optimum\n", "dim"),
+    )
     for scene in scenes:
         cells, best = report.rows(scene)
         heading = f"{report.title(scene)} ({scene.world}, {seeds} seeds)"
         console.print(show.table(heading, report.HEADER[:4], [row[:4] for row in cells], best=best))
     written = _write(scenes, out)
-    show.say("the report is ", (visible(str(written[0])), "bold"), f", with {len(written) - 1} pictures beside it")
-    show.say((f"done in {time.perf_counter() - began:.0f} s", "dim"))
+    pictures = counted(len(written) - 1, "picture")
+    show.say("The report is ", (visible(str(written[0])), "bold"), f", with {pictures} beside it.")
+    show.say((f"This took {time.perf_counter() - began:.0f} s.", "dim"))
 
 
 def _run(seeds: int, horizon: int, jobs: int) -> list[Scene]:

@@ -45,7 +45,19 @@ REGISTRY: dict[str, Any] = {
     )
 }
 
-__all__ = ["REGISTRY", "AnyPolicy", "GpUcb", "Policy", "Random", "Restart", "Window", "options_of", "policy", "replay"]
+__all__ = [
+    "REGISTRY",
+    "AnyPolicy",
+    "GpUcb",
+    "Policy",
+    "Random",
+    "Restart",
+    "Window",
+    "checked",
+    "options_of",
+    "policy",
+    "replay",
+]
 
 
 def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
@@ -55,16 +67,21 @@ def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     >>> policy("sw-gp-ucb", {"price": Float(5, 20)}, window=50).window
     50
     """
+    options = checked(name, options)
+    made: AnyPolicy = REGISTRY[name].of(space, **options)
+    return made
+
+
+def checked(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, if there is a policy of this name that takes them."""
     if not isinstance(name, str) or name not in REGISTRY:
         raise NotFoundError(f"no policy is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
     known = options_of(name, inner=options.get("inner"))
     for option in options:
         if option not in known:
             raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known) or 'none'}")
-        if isinstance(known[option].default, bool):
-            options[option] = checks.flag(option, options[option])
-    made: AnyPolicy = REGISTRY[name].of(space, **options)
-    return made
+    flags = [option for option in options if isinstance(known[option].default, bool)]
+    return options | {option: checks.flag(option, options[option]) for option in flags}
 
 
 def options_of(name: str, *, inner: Any = None) -> dict[str, inspect.Parameter]:
