@@ -1,16 +1,17 @@
-"""The demonstration: Deng's two worlds, GP-UCB against its two forgetful descendants, and one run seen from inside."""
+"""The demonstration: two of Deng's environments; GP-UCB, R-GP-UCB, SW-GP-UCB and `auto`; one run of each in detail."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from driftwise.environments import environment
 from driftwise.environments.world import SeededEnvironment
+from driftwise.lab.engine import in_processes
 from driftwise.lab.metrics import Interval, student
-from driftwise.lab.tasks import Contender, Outcome, Task
+from driftwise.lab.tasks import Contender, Outcome, Task, perform_all
 from driftwise.lab.traces import Trace, trace, truth
 from driftwise.policies import Restart, Window
 from driftwise.records import Array
@@ -20,13 +21,17 @@ from driftwise.theory.schedules import known_budget
 WORLDS = ("deng-abrupt", "deng-slow")
 HORIZON = 500
 WIDTH = 2.0  # β of every policy: the comparison is of what they forget
-MEMORY = 60  # H and w: the library's default, and no restart falls on a change of the world
+MEMORY = 60  # H and w: the library's default, and no restart falls on a change point
+AUTO = "auto"
+AUTO_SEEDS = 4  # `auto` takes a hundred times as long per step as the others do
 
 
 @dataclass(frozen=True, eq=False)
-class Inside:
-    """One run of one policy: its trace, and the steps at which it forgot everything or the window it kept."""
+class Closeup:
+    """One run of one policy: its trace, and the steps at which it restarted or the length of its window."""
 
+    policy: str
+    world: str
     trace: Trace
     restarts: tuple[int, ...] = ()
     window: int | None = None
@@ -34,25 +39,25 @@ class Inside:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """All there is to show of one world."""
+    """Everything the report shows of one environment."""
 
     world: str
     horizon: int
-    seeds: int
+    seeds: Mapping[str, int]  # how many each policy ran
     variation: float  # P_T, averaged over the seeds
-    changes: tuple[int, ...]  # after these steps the world jumps
+    changes: tuple[int, ...]  # the function changes after these steps
     totals: Mapping[str, Interval]  # R(T)
     curves: Mapping[str, Interval]  # R(t), (T,)
-    seconds: Mapping[str, float]  # a step
-    shown: int  # the seed of the run below
+    seconds: Mapping[str, float]  # per step
+    shown: int  # the seed of the closeups
     candidates: Array  # (n,)
     truth: Array  # (T, n)
     best: Array  # (T,)
-    inside: Mapping[str, Inside]
+    closeups: Mapping[str, Closeup]
 
 
 def contenders(variation: float, world: SeededEnvironment, horizon: int) -> list[Contender]:
-    """GP-UCB; then both of the paper's with a memory of MEMORY, and with the one that Remark (2) gives for this P_T."""
+    """GP-UCB, the paper's two with a memory of MEMORY, `auto`, and the two with Remark (2)'s memory for this P_T."""
     points = world.space.points
     assert points is not None
     gain = greedy_gain(world.kernel, points, world.noise.variance, horizon).lower[-1]
@@ -62,17 +67,37 @@ def contenders(variation: float, world: SeededEnvironment, horizon: int) -> list
         Contender("GP-UCB", "gp-ucb", (width,)),
         Contender(f"R-GP-UCB, H = {MEMORY}", "r-gp-ucb", (("interval", MEMORY), width)),
         Contender(f"SW-GP-UCB, w = {MEMORY}", "sw-gp-ucb", (("window", MEMORY), width)),
+        Contender("auto, the default", AUTO),
         Contender(f"R-GP-UCB, H = {n} (Remark 2)", "r-gp-ucb", (("interval", n), width)),
         Contender(f"SW-GP-UCB, w = {n} (Remark 2)", "sw-gp-ucb", (("window", n), width)),
     ]
 
 
 def plan(world: str, *, seeds: int, horizon: int = HORIZON) -> list[Task]:
-    """Every run of one world."""
+    """Every run in one environment."""
     worlds = [environment(world, seed=seed) for seed in range(seeds)]
     entrants = contenders(mean_variation(worlds, horizon), worlds[0], horizon)
-    # the slowest first, so that the last to finish is a short one
-    return [Task(entrant, made, horizon) for entrant in entrants for made in worlds]
+    return [
+        Task(entrant, made, horizon)
+        for entrant in entrants
+        for made in (worlds[:AUTO_SEEDS] if entrant.name == AUTO else worlds)
+    ]
+
+
+def play(plans: Sequence[Sequence[Task]], *, jobs: int = 1, done: Callable[[], None] = lambda: None) -> list[Scene]:
+    """Performs the plans of several environments; `done` is called after each run."""
+    outcomes = []
+    for outcome in perform_all(_slowest_first([task for tasks in plans for task in tasks]), jobs=jobs):
+        outcomes.append(outcome)
+        done()
+    looked = [task for tasks in plans for task in median_run(tasks, outcomes)]
+    closeups = list(in_processes(closeup, _slowest_first(looked), jobs=jobs))
+    return [scene(tasks, outcomes, closeups) for tasks in plans]
+
+
+def _slowest_first(tasks: Sequence[Task]) -> list[Task]:
+    """So that no process waits at the end for one long run."""
+    return sorted(tasks, key=lambda task: task.contender.name != AUTO)
 
 
 def mean_variation(worlds: Sequence[SeededEnvironment], horizon: int) -> float:
@@ -80,37 +105,57 @@ def mean_variation(worlds: Sequence[SeededEnvironment], horizon: int) -> float:
     return float(np.mean([world.variation(horizon) for world in worlds]))
 
 
-def scene(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> Scene:
-    """What came of one world's tasks, and a look inside the run that is the median by GP-UCB's regret."""
-    entrants = list({task.contender.label: task.contender for task in tasks}.values())
+def median_run(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> list[Task]:
+    """The first four contenders on the seed whose GP-UCB regret is the median, among the seeds that all of them ran."""
+    ran_by_all = {task.world.seed for task in tasks if task.contender.name == AUTO}
+    name, plain = tasks[0].world.name, tasks[0].contender.label
+    regret = {
+        o.seed: o.cumulative_regret
+        for o in outcomes
+        if (o.environment, o.policy) == (name, plain) and o.seed in ran_by_all
+    }
+    order = sorted(regret, key=lambda seed: (regret[seed], seed))
+    shown = order[(len(order) - 1) // 2]
+    return [task for task in tasks if task.world.seed == shown][:4]
+
+
+def scene(tasks: Sequence[Task], outcomes: Iterable[Outcome], closeups: Iterable[Closeup]) -> Scene:
+    """What came of one environment's tasks."""
+    name, horizon = tasks[0].world.name, tasks[0].horizon
     worlds = list({task.world.seed: task.world for task in tasks}.values())
-    horizon = tasks[0].horizon
-    found = {(o.policy, o.seed): o for o in outcomes}
-    regret = {e.label: np.array([found[e.label, w.seed].regret for w in worlds]) for e in entrants}  # (seeds, T)
-    order = np.argsort(regret[entrants[0].label].sum(axis=1), kind="stable")
-    world = worlds[int(order[(len(order) - 1) // 2])]
+    ours = sorted((o for o in outcomes if o.environment == name), key=lambda o: o.seed)
+    labels = list(dict.fromkeys(task.contender.label for task in tasks))
+    runs = {label: [o for o in ours if o.policy == label] for label in labels}
+    regret = {label: np.array([o.regret for o in its]) for label, its in runs.items()}  # (seeds, T)
+    looked = median_run(tasks, ours)
+    world, found = looked[0].world, {c.policy: c for c in closeups if c.world == name}
     points = world.space.points
     assert points is not None
     return Scene(
-        world=world.name,
+        world=name,
         horizon=horizon,
-        seeds=len(worlds),
+        seeds={label: len(its) for label, its in runs.items()},
         variation=mean_variation(worlds, horizon),
         changes=tuple(t for t in getattr(getattr(world, "drift", None), "times", ()) if t < horizon),
         totals={label: student(r.sum(axis=1)) for label, r in regret.items()},
         curves={label: student(np.cumsum(r, axis=1)) for label, r in regret.items()},
-        seconds={e.label: float(np.mean([found[e.label, w.seed].seconds_per_step for w in worlds])) for e in entrants},
+        seconds={label: float(np.mean([o.seconds_per_step for o in its])) for label, its in runs.items()},
         shown=world.seed,
         candidates=points[:, 0],
         truth=truth(world, horizon),
         best=np.array([world.best_x(t)[0] for t in range(1, horizon + 1)]),
-        inside={e.label: _inside(e, world, horizon) for e in entrants[:3]},
+        closeups={task.contender.label: found[task.contender.label] for task in looked},
     )
 
 
-def _inside(contender: Contender, world: SeededEnvironment, horizon: int) -> Inside:
-    policy = contender.on(world)
-    seen = trace(policy, world, horizon)
-    if isinstance(policy, Restart):
-        return Inside(seen, restarts=tuple(range(1 + policy.interval, horizon + 1, policy.interval)))
-    return Inside(seen, window=policy.window if isinstance(policy, Window) else None)
+def closeup(task: Task) -> Closeup:
+    """Performs one run and keeps what the policy believed at every step."""
+    policy = task.contender.on(task.world)
+    interval = policy.interval if isinstance(policy, Restart) else task.horizon
+    return Closeup(
+        policy=task.contender.label,
+        world=task.world.name,
+        trace=trace(policy, task.world, task.horizon),
+        restarts=tuple(range(1 + interval, task.horizon + 1, interval)),
+        window=policy.window if isinstance(policy, Window) else None,
+    )
