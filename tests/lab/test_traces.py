@@ -26,8 +26,9 @@ def test_a_trace_is_what_the_policy_believed_before_each_step(name, options):
     np.testing.assert_array_equal(seen.regret, [s.regret for s in steps])
     for t in (1, 8, 20):
         state = replay(made, [s.seen for s in steps[: t - 1]])
-        mean, _ = made.belief(state, Ask(number=t, at=float(t))).predict(WORLD.space.points)
-        np.testing.assert_array_equal(seen.belief[t - 1], mean)
+        belief = made.belief(state, Ask(number=t, at=float(t)))
+        location, scale = belief.units
+        np.testing.assert_array_equal(seen.belief[t - 1], location + scale * belief.predict(WORLD.space.points)[0])
 
 
 def test_the_truth_is_the_worlds():

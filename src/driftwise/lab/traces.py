@@ -20,7 +20,7 @@ class Trace:
 
     asked: Array  # (T, d): x_t
     regret: Array  # (T,): r_t
-    belief: Array  # (T, n): μ_{t−1}, what it believed of f_t before it asked
+    belief: Array  # (T, n): μ_{t−1}, what it believed of f_t before it asked, in the units of the rewards
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,9 @@ class Watched:
         return self.policy.start()
 
     def choose(self, state: Any, ask: Ask) -> Array:
-        self.believed.append(self.policy.belief(state, ask).predict(self.points)[0])
+        belief = self.policy.belief(state, ask)
+        location, scale = belief.units
+        self.believed.append(location + scale * belief.predict(self.points)[0])
         return self.policy.choose(state, ask)
 
     def update(self, state: Any, seen: Observation) -> Any:
