@@ -17,6 +17,7 @@ def said(name: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_every_example_is_here():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "compare_policies.py",
+        "daily_cycle.py",
         "live_price.py",
         "theory_numbers.py",
         "your_recording.py",
@@ -28,16 +29,27 @@ def test_live_price_ends_near_the_best_price(capsys):
     assert abs(charged - best) < 2
 
 
-def test_compare_policies_prints_three_intervals(capsys):
+def test_daily_cycle_finds_the_period_and_forecasts_with_it(capsys):
+    text = said("daily_cycle.py", capsys)
+    assert "period: 24.0 hours" in text
+    pairs = re.findall(r"choose ([\d.]+), the optimum is ([\d.]+)", text)
+    assert len(pairs) == 2
+    assert all(abs(float(chosen) - float(best)) < 0.05 for chosen, best in pairs)
+
+
+def test_compare_policies_shows_that_forgetting_pays(capsys):
     lines = said("compare_policies.py", capsys).splitlines()
     assert [line.split()[0] for line in lines] == ["gp-ucb", "r-gp-ucb", "sw-gp-ucb"]
     assert all(re.search(r"95%: [\d.]+ to [\d.]+", line) for line in lines)
+    plain, restart, window = (float(line.split()[1]) for line in lines)
+    assert max(restart, window) < plain / 2
 
 
-def test_your_recording_loses_less_than_it_could(capsys):
+def test_your_recording_shows_that_learning_pays_and_a_window_more(capsys):
     lost = [float(x) for x in re.findall(r"lost +([\d.]+) of 240", said("your_recording.py", capsys))]
     assert len(lost) == 3
-    assert all(0 <= x <= 240 for x in lost)
+    random, plain, window = lost
+    assert window < plain < random
 
 
 def test_theory_numbers_prints_four_promises(capsys):
