@@ -1,4 +1,4 @@
-"""The paper's quantities as numbers: γ, H and w, β, and the bounds of both theorems, for one of its own worlds."""
+"""The paper's quantities as numbers: γ, H and w, β, and the bounds of both theorems, for one of its own environments."""
 
 import driftwise as dw
 from driftwise.theory.bounds import Problem
