@@ -74,7 +74,8 @@ def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten(monkeypatch
     tasks = demo.plan("deng-abrupt", seeds=4, horizon=110)
     finished = []
     [shown] = demo.play([tasks], done=lambda: finished.append(1))
-    assert len(finished) == len(tasks) == 5 * 4 + 3
+    assert len(tasks) == 5 * 4 + 3
+    assert len(finished) == demo.runs([tasks]) == len(tasks) + 4
     outcomes = list(perform_all(tasks))
     by_seed = sorted((o.cumulative_regret, o.seed) for o in outcomes if o.policy == "GP-UCB" and o.seed < 3)
     assert shown.shown == by_seed[1][1]

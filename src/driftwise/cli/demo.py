@@ -83,7 +83,7 @@ def _run(seeds: int, horizon: int, jobs: int) -> list[Scene]:
     with show.progress() as progress:
         bar = progress.add_task("runs", total=None)
         plans = [lab.plan(world, seeds=seeds, horizon=horizon) for world in lab.WORLDS]
-        progress.update(bar, total=sum(map(len, plans)))
+        progress.update(bar, total=lab.runs(plans))
         return lab.play(plans, jobs=jobs, done=lambda: progress.advance(bar))
 
 

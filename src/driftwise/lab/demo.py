@@ -23,6 +23,7 @@ HORIZON = 500
 WIDTH = 2.0  # β of every policy: the comparison is of what they forget
 MEMORY = 60  # H and w: the library's default, and no restart falls on a change point
 AUTO = "auto"
+SHOWN = 4  # contenders, the first, of which one run is shown in detail
 AUTO_SEEDS = 4  # `auto` takes a hundred times as long per step as the others do
 
 
@@ -85,14 +86,21 @@ def plan(world: str, *, seeds: int, horizon: int = HORIZON) -> list[Task]:
 
 
 def play(plans: Sequence[Sequence[Task]], *, jobs: int = 1, done: Callable[[], None] = lambda: None) -> list[Scene]:
-    """Performs the plans of several environments; `done` is called after each run."""
-    outcomes = []
+    """Performs the plans of several environments; `done` is called after each of the `runs`."""
+    outcomes, closeups = [], []
     for outcome in perform_all(_slowest_first([task for tasks in plans for task in tasks]), jobs=jobs):
         outcomes.append(outcome)
         done()
     looked = [task for tasks in plans for task in median_run(tasks, outcomes)]
-    closeups = list(in_processes(closeup, _slowest_first(looked), jobs=jobs))
+    for seen in in_processes(closeup, _slowest_first(looked), jobs=jobs):
+        closeups.append(seen)
+        done()
     return [scene(tasks, outcomes, closeups) for tasks in plans]
+
+
+def runs(plans: Sequence[Sequence[Task]]) -> int:
+    """How many runs `play` performs."""
+    return sum(len(tasks) + SHOWN for tasks in plans)
 
 
 def _slowest_first(tasks: Sequence[Task]) -> list[Task]:
@@ -106,7 +114,7 @@ def mean_variation(worlds: Sequence[SeededEnvironment], horizon: int) -> float:
 
 
 def median_run(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> list[Task]:
-    """The first four contenders on the seed whose GP-UCB regret is the median, among the seeds that all of them ran."""
+    """The contenders that are shown, on the seed whose GP-UCB regret is the median of the seeds that all have run."""
     ran_by_all = {task.world.seed for task in tasks if task.contender.name == AUTO}
     name, plain = tasks[0].world.name, tasks[0].contender.label
     regret = {
@@ -116,7 +124,7 @@ def median_run(tasks: Sequence[Task], outcomes: Iterable[Outcome]) -> list[Task]
     }
     order = sorted(regret, key=lambda seed: (regret[seed], seed))
     shown = order[(len(order) - 1) // 2]
-    return [task for task in tasks if task.world.seed == shown][:4]
+    return [task for task in tasks if task.world.seed == shown][:SHOWN]
 
 
 def scene(tasks: Sequence[Task], outcomes: Iterable[Outcome], closeups: Iterable[Closeup]) -> Scene:
