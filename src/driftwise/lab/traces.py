@@ -24,7 +24,7 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
+class BeliefRecorder:
     """A policy whose beliefs about `points` are written down whenever it chooses."""
 
     policy: AnyPolicy
@@ -49,12 +49,12 @@ def trace(policy: AnyPolicy, world: SeededEnvironment, horizon: int) -> Trace:
     points = world.space.points
     if points is None:
         raise InvalidInput("a trace needs a world on finitely many candidates; this one is on a box")
-    watched = Watched(policy, points, [])
-    steps = list(run(cast(AnyPolicy, watched), world, horizon, seed=world.seed))
+    recorder = BeliefRecorder(policy, points, [])
+    steps = list(run(cast(AnyPolicy, recorder), world, horizon, seed=world.seed))
     return Trace(
         asked=np.array([step.seen.x for step in steps]),
         regret=np.array([step.regret for step in steps]),
-        belief=np.array(watched.believed),
+        belief=np.array(recorder.believed),
     )
 
 
