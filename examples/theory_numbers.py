@@ -1,4 +1,4 @@
-"""The paper's quantities as numbers: γ, H and w, β, and the bounds of both theorems, for one of its own worlds."""
+"""The quantities of the paper as numbers, in one of its environments: γ, H and w, β and the bounds of its theorems."""
 
 import driftwise as dw
 from driftwise.theory.bounds import Problem

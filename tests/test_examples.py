@@ -21,6 +21,7 @@ def said(name: str, capsys: pytest.CaptureFixture[str]) -> str:
 def test_every_example_is_here():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "compare_policies.py",
+        "daily_cycle.py",
         "live_price.py",
         "theory_numbers.py",
         "your_recording.py",
@@ -31,6 +32,14 @@ def test_live_price_ends_at_the_best_price(capsys):
     charged, best = (float(x) for x in re.findall(r"(?:charge|was) ([\d.]+)", said("live_price.py", capsys)))
     assert best == round(12 + 4 * math.sin(60 / 25), 2)
     assert abs(charged - best) < 0.4  # where demand is 1% below its maximum
+
+
+def test_daily_cycle_finds_the_period_and_forecasts_with_it(capsys):
+    text = said("daily_cycle.py", capsys)
+    assert "period: 24.0 hours" in text
+    pairs = re.findall(r"choose ([\d.]+), the optimum is ([\d.]+)", text)
+    assert len(pairs) == 2
+    assert all(abs(float(chosen) - float(best)) < 0.05 for chosen, best in pairs)
 
 
 def test_compare_policies_shows_that_gp_ucb_is_left_behind(capsys):

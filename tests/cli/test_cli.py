@@ -1,6 +1,7 @@
 """The command line as a whole: what there is, the demo, and what is said when something goes wrong."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,8 +111,9 @@ def test_text_of_users_is_no_markup(good):
 
 def test_demo_writes_a_report_that_needs_nothing_else(good):
     text = good("demo --seeds 2 --horizon 60 --jobs 1 --out there")
-    assert "A world that jumps" in text
+    assert "Abrupt changes" in text
     assert "GP-UCB" in text
+    assert "auto" in text
     page = Path("there/demo.html").read_text(encoding="utf-8")
     assert balanced(page)
     assert loads(page) == []
@@ -125,3 +127,14 @@ def test_demo_writes_a_report_that_needs_nothing_else(good):
         "deng-slow-belief.png",
         "deng-slow-regret.png",
     ]
+
+
+def test_demo_prints_its_tables_without_the_extras_and_says_what_to_install(call, monkeypatch):
+    for name in ("matplotlib", "matplotlib.figure", "joblib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    result = call("demo --seeds 2 --horizon 30 --out there")
+    assert result.exit_code == 0
+    assert "Abrupt changes" in result.stdout
+    assert "Slow drift" in result.stdout
+    assert "pip install 'driftwise[plot]'" in result.stderr
+    assert not Path("there").exists()

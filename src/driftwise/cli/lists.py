@@ -20,7 +20,7 @@ WORLD_OPTIONS = {
     "dim": "dimension of the settings",
     "epsilon": "share of the variance that is new at each step",
     "horizon": "number of steps T",
-    "noise": "standard deviation of the noise",
+    "noise_std": "standard deviation of the noise",
     "norm": "norm that every function is scaled to; as drawn if not given",
     "nu": "smoothness of a Matérn kernel; an RBF kernel if not given",
     "period": "steps until the world repeats",
