@@ -83,9 +83,6 @@ class UiGpUcb(UcbPolicy[Timed]):
     def belief(self, state: Timed, ask: Ask) -> Belief:
         return state.at(ask.at)
 
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.timed.exact or newer < self.window
-
 
 def representative(X: Array, *, newest: int = NEWEST, bins: int = BINS) -> NDArray[np.intp]:
     """Which rows of X, oldest first, are among the `newest` last or the last in their cell of the unit cube.
