@@ -91,7 +91,8 @@ def options_of(name: str, *, inner: Any = None) -> Options:
     (True, True)
     """
     cls = REGISTRY[name]
-    own: Options = getattr(cls, "shared", {}) | options_in(cls.of)
+    own = options_in(cls.of)
+    own |= {option: given for option, given in getattr(cls, "shared", {}).items() if option not in own}
     if "inner" not in own:
         return own
     within = own["inner"].default if inner is None else inner

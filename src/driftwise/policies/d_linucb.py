@@ -65,7 +65,7 @@ class DLinUcb(LinearPolicy[Faded]):
         space: Any,
         *,
         discount: Annotated[float | None, "factor per step by which old samples lose weight"] = None,
-        norm: Annotated[str, "double: the norm of the analysis; single: the narrower V⁻¹ norm"] = "double",
+        norm: Annotated[str, "double: the paper's norm V⁻¹ṼV⁻¹; single: the wider V⁻¹"] = "double",
         **given: Any,
     ) -> DLinUcb:
         setup = cls.setup(space, given)

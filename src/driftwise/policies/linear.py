@@ -46,7 +46,7 @@ class LinearPolicy(BasePolicy[S]):
 
 def bounds(setup: Setup) -> dict[str, Any]:
     """What the widths of linear bandits are told: ‖θ‖ ≤ S, R-sub-Gaussian noise, ‖x‖ ≤ L, and δ."""
-    return {"S": setup.S, "R": setup.R, "L": setup.L, "delta": setup.delta}
+    return {"S": setup.S, "R": setup.sub_gaussian, "L": setup.L, "delta": setup.delta}
 
 
 def linear_width(setup: Setup, ellipsoid: Width) -> Width:

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -56,8 +56,8 @@ class Setup:
     B: Annotated[float, "bound on the norm of the reward function, for widths by name"] = 1.0
     R: Annotated[float | None, "sub-Gaussian constant of the noise, for widths by name; None: √noise"] = None
     delta: Annotated[float, "probability that a confidence band or a test may fail"] = 0.1
-    horizon: Annotated[int | None, "number of steps T that are planned; None: unknown"] = None
-    budget: Annotated[float | None, "how much the world changes in all over the horizon; None: unknown"] = None
+    horizon: Annotated[int | None, "number of steps T that are planned"] = None
+    budget: Annotated[float | None, "how much the world changes in all over the horizon"] = None
     low: Annotated[float, "lower end of the range of the rewards"] = -1.0
     high: Annotated[float, "upper end of the range of the rewards"] = 1.0
     seed: Annotated[int, "seed of the policy's own random numbers"] = 0
@@ -68,12 +68,13 @@ class Setup:
         checks.settle(
             self,
             space=lambda _, given: as_space(given),
+            noise=partial(checks.positive, fix="it is a variance, for example 0.01"),
             standardise=checks.flag,
             B=checks.nonnegative,
             R=checks.optional(checks.nonnegative),
             delta=checks.probability,
             horizon=checks.optional(checks.count),
-            budget=checks.optional(lambda name, given: checks.nonnegative(name, given, fix=BUDGET)),
+            budget=checks.optional(partial(checks.nonnegative, fix=BUDGET)),
         )
         if self.budget is not None and self.horizon is None:
             raise InvalidInput(
@@ -96,7 +97,7 @@ class Setup:
     @property
     def sub_gaussian(self) -> float:
         """R, or √noise."""
-        return math.sqrt(self.model.noise) if self.R is None else self.R
+        return math.sqrt(self.noise) if self.R is None else self.R
 
     @property
     def variation(self) -> float:
