@@ -73,6 +73,13 @@ def test_every_option_of_a_policy_has_a_default(name):
         assert option.default is not option.empty, f"{name}: {option.name}"
 
 
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_option_of_a_policy_has_a_meaning(name):
+    for option in options_of(name).values():
+        assert 10 < len(option.meaning) <= 100, f"{name}: {option.name}"
+        assert "\n" not in option.meaning
+
+
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_environment_says_what_it_is(name):
     assert (ENVIRONMENTS[name].__doc__ or "").strip()

@@ -15,7 +15,7 @@ from driftwise.auto.drift_history import Explain, Moment
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.gp.belief import Belief, Ucb
-from driftwise.policies import REGISTRY, AnyPolicy, options_of
+from driftwise.policies import REGISTRY, AnyPolicy, decision, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
 from driftwise.replay import Fold, Missing
@@ -168,8 +168,8 @@ class Study:
     @one_thread
     def _choose(self, missing: Missing, ask: Ask) -> Chosen:
         state = self._fold.state(missing)
-        x = self.policy.choose(state, ask)
-        return Chosen(tuple(float(v) for v in x), ask.at, self._jitter(state, ask))
+        made = decision(self.policy, state, ask)
+        return Chosen(tuple(float(v) for v in made.x), ask.at, float(made.jitter))
 
     def _next(self, view: View, at: float | None) -> Ask:
         number = view.counts.last + 1
@@ -177,12 +177,6 @@ class Study:
             at = time_of_next(number, view.newest())
         pending = tuple(asked.x for asked in view.pending(self.description.patience))
         return Ask(number, at, pending, seed=self.description.seed)
-
-    def _jitter(self, state: Any, ask: Ask) -> float:
-        try:
-            return float(self.policy.belief(state, ask).jitter)
-        except InvalidInput:  # a policy that has no belief needs no jitter
-            return 0.0
 
     # --- tell ---------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from driftwise import RBF, Candidates, Float
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import Empirical
 from driftwise.policies import policy, replay
-from driftwise.policies.master import Block, Instance, Master
+from driftwise.policies.master import Instance, Master, MasterBlock
 from driftwise.records import Ask, Observation
 from driftwise.store.codec import dumps, loads
 from driftwise.theory.information import MaximumGain
@@ -104,7 +104,7 @@ def block(made, *, clock, begun, instances, promises, rewards):
     R, g = np.array(rewards), np.array(promises)
     schedule = made.schedule(begun, len(instances) - 1)
     sums = {"rewards": R.sum(), "excess": (g - R).sum(), "lowest": g.min(), "count": len(R)}
-    return Block(clock, begun, schedule, tuple(instances), **sums)
+    return MasterBlock(clock, begun, schedule, tuple(instances), **sums)
 
 
 def test_test_one_by_hand():

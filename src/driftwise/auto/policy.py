@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -130,15 +130,15 @@ class Auto:
         cls,
         space: Any,
         *,
-        known_kernel: Kernel | None = None,
-        width: float | None = None,
-        window: int = 184,
-        max_step: float | None = None,
-        changes: bool = True,
-        smooth: bool = True,
-        cycles: bool = True,
-        tides: bool = True,
-        ard: bool = True,
+        known_kernel: Annotated[Kernel | None, "covariance of the rewards, if you know it"] = None,
+        width: Annotated[float | None, "exploration bonus, as a multiple of the one that just pays off"] = None,
+        window: Annotated[int, "number of observations that experts see, at most"] = 184,
+        max_step: Annotated[float | None, "distance in the unit cube from the last observation, at most"] = None,
+        changes: Annotated[bool, "whether experts may begin again at a change point"] = True,
+        smooth: Annotated[bool, "whether experts may follow trends"] = True,
+        cycles: Annotated[bool, "whether experts may have a season"] = True,
+        tides: Annotated[bool, "whether the level of all rewards may move on its own"] = True,
+        ard: Annotated[bool, "whether parameters may have length scales of their own"] = True,
     ) -> Auto:
         made = as_space(space)
         if known_kernel is not None:

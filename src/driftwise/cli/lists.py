@@ -64,8 +64,8 @@ def environments(
 
 
 def policy_option(policy: str, option: str) -> str:
-    """What an option of a policy means, in one line; "" if that is not written down."""
-    return ""
+    """What an option of a policy means, in one line."""
+    return options_of(policy)[option].meaning
 
 
 def environment_option(environment: str, option: str) -> str:
