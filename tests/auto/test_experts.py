@@ -6,10 +6,11 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
-from driftwise.auto.data import CAUTION, NEAR, SPAN, Frame, Memory, Seen
-from driftwise.auto.experts import DOUBT, FAR, OUT, RARE, SHARE, SURE, Bank, Birth, Expert, Tide, shared
+from driftwise.auto.data import CAUTION, NEAR, SPAN, Data, Frame, Memory
+from driftwise.auto.experts import IGNORED, OUTLIER_PROBABILITY, OUTLIER_SD, PRIOR_STRENGTH, Bank, Expert, MovingLevel
 from driftwise.auto.mixture import Mixture
-from driftwise.auto.stacked import SHORTEST, STANDS, worth_a_look
+from driftwise.auto.stacked import SHORTEST, STABLE, break_even_width
+from driftwise.auto.weights import RARE, SHARE, Entry, fixed_share
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
 from driftwise.records import Observation
 
@@ -21,34 +22,34 @@ SQUARE = Frame((1.0, 1.0))
 
 def window(n, seed=0, value=lambda x, t: np.sin(4 * x[0] + t / 15)):
     rng = np.random.default_rng(seed)
-    seen = Seen.nothing(SQUARE)
+    data = Data.nothing(SQUARE)
     for i in range(1, n + 1):
         x = rng.random(2)
         y = float(value(x, i) + 0.1 * rng.standard_normal())
-        seen = seen.observe(Observation(2 * i, 2.0 * i, tuple(x), y), keep=n)
-    return seen
+        data = data.observe(Observation(2 * i, 2.0 * i, tuple(x), y), keep=n)
+    return data
 
 
-def mixed(seen, experts, now, **more):
+def mixed(data, experts, now, **more):
     shares = np.arange(1, len(experts) + 1) / sum(range(1, len(experts) + 1))
-    return Mixture(BANK, seen, tuple(BANK.fits(experts, seen)), shares, now, **more), shares
+    return Mixture(BANK, data, tuple(BANK.fits(experts, data)), shares, now, **more), shares
 
 
 EXPERTS = (
     Expert(0, TIMES[1], 0.1),
     Expert(1, TIMES[0], 0.01),
     Expert(0, Cyclic(7.0, 1.0, 0.01), 0.1, earlier=((11, 0.01), (30, 0.1), (41, 0.01))),
-    Expert(1, TIMES[1], 0.01, tide=Tide(0.7, Forgetting(0.2))),
+    Expert(1, TIMES[1], 0.01, level=MovingLevel(0.7, Forgetting(0.2))),
     Expert(0, TIMES[2], 0.01, since=21),
     Expert(1, TIMES[1], 0.1, stretch=(0.5, 4.0)),
 )
 
 
-def covariance(e, X, s, Y, t, *, tide=True):
-    """Of the function with its tide, or without, at (X, s) and (Y, t)."""
+def covariance(e, X, s, Y, t, *, level=True):
+    """Of the function with its level, or without, at (X, s) and (Y, t)."""
     stretch = np.array(e.stretch or (1.0, 1.0))
     K = BANK.kernels[e.kernel](X / stretch, Y / stretch) * e.time(s, t)
-    return K + e.tide.variance * e.tide.time(s, t) if tide and e.tide else K
+    return K + e.level.variance * e.level.time(s, t) if level and e.level else K
 
 
 def noise(e, numbers):
@@ -58,25 +59,27 @@ def noise(e, numbers):
 
 @pytest.mark.parametrize("expert", EXPERTS)
 def test_forecasts_add_up_to_the_dense_density(expert):
-    seen = window(25)
-    [fit] = BANK.fits([expert], seen)
+    data = window(25)
+    [fit] = BANK.fits([expert], data)
     rows = slice(fit.first, None)
     assert fit.first == (0 if not expert.since else 10)  # numbers are 2, 4, …, 50
-    K = covariance(expert, seen.X, seen.clock, seen.X, seen.clock)
-    A = K[rows, rows] + np.diag(noise(expert, seen.numbers[rows]))
-    dense = multivariate_t(shape=A, df=2 * SURE).logpdf(seen.targets[rows])  # s² integrated out
+    K = covariance(expert, data.X, data.clock, data.X, data.clock)
+    A = K[rows, rows] + np.diag(noise(expert, data.numbers[rows]))
+    dense = multivariate_t(shape=A, df=2 * PRIOR_STRENGTH).logpdf(data.targets[rows])  # s² integrated out
     assert fit.one_ahead.sum() - 0.5 * len(A) * np.log(2 * np.pi) == pytest.approx(dense, rel=1e-10)
-    y = seen.targets[rows]
+    y = data.targets[rows]
     squares = y @ np.linalg.solve(A, y)
-    assert fit.scale**2 == pytest.approx((2 * SURE + squares) / (2 * SURE + len(y)), rel=1e-10)
+    assert fit.scale**2 == pytest.approx((2 * PRIOR_STRENGTH + squares) / (2 * PRIOR_STRENGTH + len(y)), rel=1e-10)
 
 
 def test_an_outlier_is_no_more_against_one_expert_than_its_own_density():
-    seen = window(20)
-    [fit] = BANK.fits(EXPERTS[:1], seen)
+    data = window(20)
+    [fit] = BANK.fits(EXPERTS[:1], data)
     y, p = fit.targets, np.exp(fit.one_ahead)
-    by_hand = np.log((1 - DOUBT) * p + DOUBT * np.exp(-0.5 * (y / FAR) ** 2) / FAR)
-    np.testing.assert_allclose(fit.forecasts, by_hand, rtol=1e-12)
+    by_hand = np.log(
+        (1 - OUTLIER_PROBABILITY) * p + OUTLIER_PROBABILITY * np.exp(-0.5 * (y / OUTLIER_SD) ** 2) / OUTLIER_SD
+    )
+    np.testing.assert_allclose(fit.log_predictive, by_hand, rtol=1e-12)
 
 
 ONE = np.array([0, 0])  # both of one family
@@ -85,7 +88,7 @@ ONE = np.array([0, 0])  # both of one family
 def test_weights_by_hand():
     p = np.array([[0.5, 0.1], [0.2, 0.4], [0.3, 0.3]])
     prior, w, family = np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.6, 0.1]), np.array([0, 0, 1])
-    found = shared(np.log(p), prior, w, family)
+    found = fixed_share(np.log(p), prior, w, family)
     for before, column in zip(found, p.T, strict=False):
         np.testing.assert_allclose(before, w, rtol=1e-12)
         w = w * column / (w @ column)
@@ -95,7 +98,7 @@ def test_weights_by_hand():
     np.testing.assert_allclose(found[-1], w, rtol=1e-12)
 
 
-def test_a_restart_gets_its_part_when_it_is_born():
+def test_a_restart_gets_its_part_when_it_enters():
     """One expert and its restart at the second observation: the weights are those of Bayes' rule by hand."""
     p = np.array([[0.5, 0.1, 0.2], [0.0, 0.6, 0.3]])
     w = np.array([0.9, 0.1])  # the first observation concerns the elder alone; then a tenth is the younger's
@@ -105,49 +108,52 @@ def test_a_restart_gets_its_part_when_it_is_born():
     with np.errstate(divide="ignore"):
         logs = np.log(p)
     alone = np.array([1.0, 0.0])
-    found = shared(logs, alone, alone, ONE, [Birth(1, np.array([False, True]), 0.1)])
+    found = fixed_share(logs, alone, alone, ONE, [Entry(1, np.array([False, True]), 0.1)])
     np.testing.assert_allclose(found[-1], w, rtol=1e-12)
 
 
-def test_newborns_have_the_weight_of_their_families():
+def test_new_experts_have_the_weight_of_their_families():
     nothing, family = np.zeros((4, 1)), np.array([0, 1, 0, 1])  # everybody predicts the same
     start = np.array([0.8, 0.2, 0.0, 0.0])
-    found = shared(nothing, start, start, family, [Birth(0, np.array([False, False, True, True]), 0.1)])
+    found = fixed_share(nothing, start, start, family, [Entry(0, np.array([False, False, True, True]), 0.1)])
     assert found[-1][2] / found[-1][3] == pytest.approx(4.0)
-    orphan = np.array([0, 0, 1, 1])  # those born are of a family that has no weight: they get their part all the same
-    found = shared(nothing, start, start, orphan, [Birth(0, np.array([False, False, True, True]), 0.1)])
+    orphan = np.array([0, 0, 1, 1])  # the new ones are of a family that has no weight: they get their part all the same
+    found = fixed_share(nothing, start, start, orphan, [Entry(0, np.array([False, False, True, True]), 0.1)])
     assert found[0].tolist() == pytest.approx([0.72, 0.18, 0.05, 0.05])
 
 
 def test_outliers_are_those_more_likely_so_than_not():
-    seen = window(30)
-    y = seen.y + np.where(np.arange(30) == 20, 9.0, 0.0)
-    spoilt = Seen(seen.numbers, seen.at, seen.X, y, seen.frame)
+    data = window(30)
+    y = data.y + np.where(np.arange(30) == 20, 9.0, 0.0)
+    spoilt = Data(data.numbers, data.at, data.X, y, data.frame)
     [fit] = BANK.fits([Expert(1, TIMES[0], 0.01)], spoilt)
     for i, (one, y_i) in enumerate(zip(fit.one_ahead, fit.targets, strict=True)):
-        usual, outlying = (1 - DOUBT) * np.exp(one) / np.sqrt(2 * np.pi), DOUBT * norm.pdf(y_i, scale=FAR)
+        usual, outlying = (
+            (1 - OUTLIER_PROBABILITY) * np.exp(one) / np.sqrt(2 * np.pi),
+            OUTLIER_PROBABILITY * norm.pdf(y_i, scale=OUTLIER_SD),
+        )
         assert (i in fit.outliers) == (outlying > usual)
     assert fit.outliers[0] == 20
 
 
 def test_without_an_observation_it_is_as_if_it_had_not_been_made():
-    seen, X = window(30), np.random.default_rng(1).random((7, 2))
+    data, X = window(30), np.random.default_rng(1).random((7, 2))
     expert = Expert(1, TIMES[1], 0.01)
-    number = int(seen.numbers[12])
+    number = int(data.numbers[12])
     twin = expert.without(number)
-    assert twin.leaves_out
-    assert twin.changed == number + 1
+    assert twin.ignores_outlier
+    assert twin.last_change == number + 1
     assert twin.without(number + 4).noises(np.array([number + 3, number + 4, number + 5])).tolist() == [
         0.01,
-        OUT,
+        IGNORED,
         0.01,
     ]
-    rest = seen.only(np.flatnonzero(seen.numbers != number))
+    rest = data.only(np.flatnonzero(data.numbers != number))
     K, k = covariance(expert, rest.X, rest.clock, rest.X, rest.clock), np.zeros(1)
     mean = covariance(expert, X, np.repeat(k, 7), rest.X, rest.clock) @ np.linalg.solve(
-        K + 0.01 * np.eye(29), seen.targets[seen.numbers != number]
+        K + 0.01 * np.eye(29), data.targets[data.numbers != number]
     )
-    got = Mixture(BANK, seen, tuple(BANK.fits([twin], seen)), np.ones(1), float(seen.at[-1])).predict(X)[0]
+    got = Mixture(BANK, data, tuple(BANK.fits([twin], data)), np.ones(1), float(data.at[-1])).predict(X)[0]
     np.testing.assert_allclose(got, mean, atol=1e-3)
 
 
@@ -155,40 +161,40 @@ def test_no_expert_ever_loses_its_weight_for_good():
     n = 100
     forecasts = np.stack([np.zeros(n), np.full(n, -50.0)])
     half = np.array([0.5, 0.5])
-    before = shared(forecasts, half, half, ONE)[-1]
+    before = fixed_share(forecasts, half, half, ONE)[-1]
     assert before[1] == pytest.approx((SHARE + RARE) / 2, rel=1e-9)
-    strangers = shared(forecasts, half, half, np.array([0, 1]))[-1]
+    strangers = fixed_share(forecasts, half, half, np.array([0, 1]))[-1]
     assert strangers[1] == pytest.approx(RARE / 2, rel=1e-9)
-    after = shared(forecasts[::-1, :3], half, before, ONE)[-1]
+    after = fixed_share(forecasts[::-1, :3], half, before, ONE)[-1]
     assert after[1] > 0.9
 
 
-def dense(expert, seen, now, X, pending=(), *, tide=True):
+def dense(expert, data, now, X, pending=(), *, level=True):
     """μ and σ at X by dense algebra, the expert's own signal variance among them; pending points tell their mean."""
-    first, at = seen.place(expert.since), np.array([seen.read(now)])
-    x, t = seen.X[first:], seen.clock[first:]
-    A = covariance(expert, x, t, x, t) + np.diag(noise(expert, seen.numbers[first:]))
-    y, here = seen.targets[first:], np.repeat(at, len(X))
-    mean = covariance(expert, X, here, x, t, tide=tide) @ np.linalg.solve(A, y)
+    first, at = data.place(expert.since), np.array([data.clock_at(now)])
+    x, t = data.X[first:], data.clock[first:]
+    A = covariance(expert, x, t, x, t) + np.diag(noise(expert, data.numbers[first:]))
+    y, here = data.targets[first:], np.repeat(at, len(X))
+    mean = covariance(expert, X, here, x, t, level=level) @ np.linalg.solve(A, y)
     squares = y @ np.linalg.solve(A, y)
-    scale = np.sqrt((2 * SURE + squares) / (2 * SURE + len(y)))
+    scale = np.sqrt((2 * PRIOR_STRENGTH + squares) / (2 * PRIOR_STRENGTH + len(y)))
     told = np.vstack([x, *(np.array(p)[None] for p in pending)])
     when = np.concatenate([t, np.repeat(at, len(pending))])
     A = covariance(expert, told, when, told, when)
-    A += np.diag(np.concatenate([noise(expert, seen.numbers[first:]), np.full(len(pending), expert.noise)]))
-    k = covariance(expert, X, here, told, when, tide=tide)
-    prior = np.diagonal(covariance(expert, X, here, X, here, tide=tide))
+    A += np.diag(np.concatenate([noise(expert, data.numbers[first:]), np.full(len(pending), expert.noise)]))
+    k = covariance(expert, X, here, told, when, level=level)
+    prior = np.diagonal(covariance(expert, X, here, X, here, level=level))
     return mean, scale * np.sqrt(prior - np.einsum("mn,nm->m", k, np.linalg.solve(A, k.T)))
 
 
 def optimistic(shares, each, beta, experts=EXPERTS):
     """Of a window of 30 observations, every second number."""
-    bold = [boldness(e, 60 - max(e.since + 1, 2)) for e in experts]
+    bold = [bonus(e, 60 - max(e.since + 1, 2)) for e in experts]
     return sum(w * (m + beta * b * s) for w, b, (m, s) in zip(shares, bold, each, strict=True))
 
 
-def boldness(e, stood):
-    ahead = range(1, max(stood, 0 if e.since else STANDS) + 1)
+def bonus(e, age):
+    ahead = range(1, max(age, 0 if e.since else STABLE) + 1)
     steps = max(sum(e.time(np.zeros(1), np.array([float(t)])).item() for t in ahead), SHORTEST)
     return brentq(lambda z: steps * norm.expect(lambda f: f - z, lb=z) - z, 0.1, 5.0)
 
@@ -196,22 +202,22 @@ def boldness(e, stood):
 @pytest.mark.parametrize("steps", [5.0, 60.0, 400.0, 3000.0])
 def test_a_look_at_that_width_just_pays(steps):
     """A look costs z on average, and then there is the better of the two for so many steps: a million quantiles."""
-    z = worth_a_look(steps)
+    z = break_even_width(steps)
     f = norm.ppf((np.arange(1_000_000) + 0.5) / 1_000_000)
     assert steps * np.maximum(f - z, 0).mean() == pytest.approx(z, rel=1e-3)
 
 
 def test_the_mixture_is_that_of_posteriors():
-    seen, X, now = window(30), np.random.default_rng(1).random((7, 2)), 67.0
-    mixture, shares = mixed(seen, EXPERTS, now)
-    each = [dense(e, seen, now, X) for e in EXPERTS]
+    data, X, now = window(30), np.random.default_rng(1).random((7, 2)), 67.0
+    mixture, shares = mixed(data, EXPERTS, now)
+    each = [dense(e, data, now, X) for e in EXPERTS]
     mean = sum(w * m for w, (m, _) in zip(shares, each, strict=True))
     square = sum(w * (s * s + m * m) for w, (m, s) in zip(shares, each, strict=True))
     got = mixture.predict(X)
     np.testing.assert_allclose(got[0], mean, atol=1e-9)
     np.testing.assert_allclose(got[1], np.sqrt(square - mean**2), atol=1e-8)
-    np.testing.assert_allclose(mixture.weights(X) @ seen.targets, mean, atol=1e-9)
-    rest = [dense(e, seen, now, X, tide=False) for e in EXPERTS]  # optimism is about what settings differ in
+    np.testing.assert_allclose(mixture.weights(X) @ data.targets, mean, atol=1e-9)
+    rest = [dense(e, data, now, X, level=False) for e in EXPERTS]  # optimism is about what settings differ in
     np.testing.assert_allclose(mixture.optimism(X, 2.0), optimistic(shares, rest, 2.0), atol=1e-5)
     heaviest = optimistic(shares[-1:], rest[-1:], 2.0, EXPERTS[-1:])
     np.testing.assert_allclose(mixture.optimism(X, 2.0, least=0.28), heaviest, atol=1e-5)
@@ -227,23 +233,35 @@ def test_points_asked_in_blocks_are_answered_as_all_at_once(monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
+def test_a_product_with_the_factors_leaves_its_argument_as_it_is():
+    stacked = mixed(window(30), EXPERTS, 67.0)[0].heaviest(1.0)
+    X = np.random.default_rng(1).random((len(EXPERTS), 4, 30))
+    before = X.copy()
+    product = stacked.times_factor(X)
+    assert np.array_equal(X, before)
+    for part, x, p in zip(product, X, stacked.predictors, strict=True):
+        used = slice(30 - len(p.decay), None)
+        np.testing.assert_allclose(part[:, used], x[:, used] @ p.fit.W.T, atol=1e-9)
+        assert not part[:, : used.start].any()
+
+
 @pytest.mark.parametrize(("time", "since"), [(0, 0), (0, 21), (0, 561), (1, 0), (2, 301)])
 def test_the_longer_it_stood_the_bolder(time, since):
     """Numbers from 20 to 600: longer than it is expected to stand without any proof."""
     few = window(30)
-    seen = Seen(10 * few.numbers, few.at, few.X, few.y, SQUARE)
+    data = Data(10 * few.numbers, few.at, few.X, few.y, SQUARE)
     expert = Expert(0, TIMES[time], 0.1, since=since)
-    [voice] = mixed(seen, [expert], 61.0)[0].voices
-    first = seen.numbers[seen.place(since)]
-    assert voice.boldness == pytest.approx(boldness(expert, 600 - first), abs=1e-4)
+    [predictor] = mixed(data, [expert], 61.0)[0].predictors
+    first = data.numbers[data.place(since)]
+    assert predictor.bonus == pytest.approx(bonus(expert, 600 - first), abs=1e-4)
 
 
 def test_imagined_points_are_posteriors_told_their_own_mean():
-    seen, X, now = window(30), np.random.default_rng(1).random((7, 2)), 61.0
+    data, X, now = window(30), np.random.default_rng(1).random((7, 2)), 61.0
     pending = [(0.2, 0.3), (0.9, 0.1)]
-    mixture, shares = mixed(seen, EXPERTS, now)
+    mixture, shares = mixed(data, EXPERTS, now)
     imagined = mixture.imagine(pending)
-    each = [dense(e, seen, now, X, pending, tide=False) for e in EXPERTS]
+    each = [dense(e, data, now, X, pending, level=False) for e in EXPERTS]
     np.testing.assert_allclose(imagined.optimism(X, 2.0), optimistic(shares, each, 2.0), atol=1e-5)
     np.testing.assert_allclose(imagined.predict(X)[0], mixture.predict(X)[0], atol=1e-9)
 
@@ -251,35 +269,35 @@ def test_imagined_points_are_posteriors_told_their_own_mean():
 @pytest.mark.parametrize("known", [29, 20, 14])
 def test_after_further_observations_it_is_as_if_all_had_been_there(known):
     """The factor is extended: what it says is what an expert says that begins with all of them."""
-    seen = window(30)
-    seen = Seen(seen.numbers, seen.at + 3.3 * np.maximum(np.arange(30) - 13, 0), seen.X, seen.y, SQUARE)
-    before = seen.only(np.arange(known))
-    whole = before.followed_by(seen.after(int(before.numbers[-1])))
+    data = window(30)
+    data = Data(data.numbers, data.at + 3.3 * np.maximum(np.arange(30) - 13, 0), data.X, data.y, SQUARE)
+    before = data.only(np.arange(known))
+    whole = before.followed_by(data.after(int(before.numbers[-1])))
     assert whole.gap == before.gap
-    assert (abs(whole.gap - seen.gap) < 0.1) == (known == 29)  # gaps become longer: all have another median
-    for more, anew in zip(
-        BANK.more(BANK.fits(EXPERTS, before), whole, known=known), BANK.fits(EXPERTS, whole), strict=True
+    assert (abs(whole.gap - data.gap) < 0.1) == (known == 29)  # gaps become longer: all have another median
+    for extended, anew in zip(
+        BANK.extended(BANK.fits(EXPERTS, before), whole, known=known), BANK.fits(EXPERTS, whole), strict=True
     ):
-        assert (more.expert, more.first) == (anew.expert, anew.first)
-        np.testing.assert_allclose(more.W, anew.W, atol=1e-9)
-        np.testing.assert_allclose(more.alpha, anew.alpha, atol=1e-9)
-        np.testing.assert_allclose(more.forecasts, anew.forecasts, atol=1e-9)
-        np.testing.assert_allclose(more.noises, anew.noises)
+        assert (extended.expert, extended.first) == (anew.expert, anew.first)
+        np.testing.assert_allclose(extended.W, anew.W, atol=1e-9)
+        np.testing.assert_allclose(extended.alpha, anew.alpha, atol=1e-9)
+        np.testing.assert_allclose(extended.log_predictive, anew.log_predictive, atol=1e-9)
+        np.testing.assert_allclose(extended.noises, anew.noises)
 
 
 def test_times_that_are_not_whole_give_what_a_table_gives():
     """Kernels of time are tabulated where gaps are whole numbers, and computed where they are not."""
-    seen = window(25)
-    late = Seen(seen.numbers, seen.at + np.where(np.arange(25) == 7, 1e-9, 0.0), seen.X, seen.y, SQUARE)
-    for one, other in zip(BANK.fits(EXPERTS, seen), BANK.fits(EXPERTS, late), strict=True):
+    data = window(25)
+    late = Data(data.numbers, data.at + np.where(np.arange(25) == 7, 1e-9, 0.0), data.X, data.y, SQUARE)
+    for one, other in zip(BANK.fits(EXPERTS, data), BANK.fits(EXPERTS, late), strict=True):
         np.testing.assert_allclose(one.W, other.W, atol=1e-6)
 
 
 @pytest.mark.parametrize("kernels", [KERNELS, (Sum(RBF(0.4), Linear()), Matern(1.5, 0.5))])
 def test_gradients_are_differences(kernels):
-    bank, seen = Bank(kernels, TIMES, (0.01,)), window(20)
+    bank, data = Bank(kernels, TIMES, (0.01,)), window(20)
     shares = np.array([0.2, 0.2, 0.1, 0.2, 0.2, 0.1])
-    mixture = Mixture(bank, seen, tuple(bank.fits(EXPERTS, seen)), shares, 41.0, ((0.5, 0.5),))
+    mixture = Mixture(bank, data, tuple(bank.fits(EXPERTS, data)), shares, 41.0, ((0.5, 0.5),))
     X, h = 0.1 + 0.8 * np.random.default_rng(3).random((5, 2)), 1e-6
     _, _, dmean, dstd = mixture.predict_gradient(X)
     value, slope = mixture.optimism_gradient(X, 1.5)
@@ -300,7 +318,7 @@ def told(y, at=None, x=None):
     n = len(y)
     times = np.arange(1.0, n + 1) if at is None else np.asarray(at, dtype=float)
     places = np.arange(n, dtype=float) if x is None else np.asarray(x, dtype=float)
-    return Seen(np.arange(1, n + 1), times, places[:, None], np.asarray(y, dtype=float), Frame((1.0,)))
+    return Data(np.arange(1, n + 1), times, places[:, None], np.asarray(y, dtype=float), Frame((1.0,)))
 
 
 def test_rewards_are_standardised_with_caution_and_outliers_cut_off():
@@ -312,7 +330,7 @@ def test_rewards_are_standardised_with_caution_and_outliers_cut_off():
     assert 0.9 < told(wild).units[1] / told(y).units[1] < 1.8
     assert np.abs(told(wild).targets).max() < 8
     kept = np.delete(np.arange(100), [30, 77])
-    np.testing.assert_allclose(told(wild).cut[kept], y[kept])
+    np.testing.assert_allclose(told(wild).clipped[kept], y[kept])
 
 
 def test_what_was_seen_at_one_place_counts_as_one():
@@ -320,31 +338,31 @@ def test_what_was_seen_at_one_place_counts_as_one():
     rng = np.random.default_rng(1)
     elsewhere, top = rng.standard_normal(10), 3 + 0.01 * rng.standard_normal(90)
     x = np.concatenate([np.arange(10.0), np.full(90, 20.0)])
-    seen = told(np.concatenate([elsewhere, top]), x=x)
+    data = told(np.concatenate([elsewhere, top]), x=x)
     places = np.append(elsewhere, top.mean())
-    assert seen.standing.sum() == pytest.approx(11)
-    assert seen.units[0] == pytest.approx(places.mean())
+    assert data.place_weights.sum() == pytest.approx(11)
+    assert data.units[0] == pytest.approx(places.mean())
     squares = 10 * elsewhere.var() + 10 * (elsewhere.mean() - places.mean()) ** 2 + ((top - places.mean()) ** 2).mean()
-    assert seen.units[1] == pytest.approx(np.sqrt(squares / chi2.ppf(CAUTION, 10)))
-    assert seen.cut.tolist() == seen.y.tolist()
+    assert data.units[1] == pytest.approx(np.sqrt(squares / chi2.ppf(CAUTION, 10)))
+    assert data.clipped.tolist() == data.y.tolist()
 
 
 def test_rewards_as_they_come_where_their_kernel_is_known():
-    seen = Seen(np.arange(1, 4), np.arange(3.0), np.zeros((3, 1)), np.array([5.0, 6.0, 9.0]), Frame((1.0,), False))
-    assert seen.targets.tolist() == [5.0, 6.0, 9.0]
+    data = Data(np.arange(1, 4), np.arange(3.0), np.zeros((3, 1)), np.array([5.0, 6.0, 9.0]), Frame((1.0,), False))
+    assert data.targets.tolist() == [5.0, 6.0, 9.0]
 
 
 def test_rewards_that_are_nearly_all_equal_are_left_as_they_are():
     y = np.zeros(50)
     assert told(y).targets.tolist() == [0.0] * 50
     y[7] = 1.0
-    assert told(y).cut.tolist() == y.tolist()
+    assert told(y).clipped.tolist() == y.tolist()
 
 
 def test_time_is_counted_in_typical_gaps():
-    seen = told(np.zeros(5), at=[10, 20, 30, 1000, 1010])
-    assert seen.gap == 10
-    assert seen.clock.tolist() == [-100, -99, -98, -1, 0]
+    data = told(np.zeros(5), at=[10, 20, 30, 1000, 1010])
+    assert data.gap == 10
+    assert data.clock.tolist() == [-100, -99, -98, -1, 0]
     assert np.isfinite(told(np.zeros(4), at=[-1e308, 1e308, 1e-308, 2e-308]).clock).all()
     assert told([1.0], at=[5.0]).gap == 1.0
     assert told([1.0, 2.0], at=[5.0, 5.0]).gap == 1.0
@@ -368,15 +386,15 @@ def test_those_with_the_fewest_newer_ones_nearby_are_kept():
     order = sorted(range(150), key=lambda i: (newer[i], -i))[:40]
     memory = remembered(X, most=40)
     assert memory.newer.tolist() == newer
-    assert memory.kept.numbers.tolist() == sorted(i + 1 for i in order)
+    assert memory.selected.numbers.tolist() == sorted(i + 1 for i in order)
 
 
 def test_a_look_elsewhere_long_ago_is_kept_and_one_too_long_ago_is_not():
     stay = [(0.1, 0.1)] * (SPAN - 1)
-    assert remembered([(1.9, 1.9), *stay], most=20).kept.numbers[:2].tolist() == [1, SPAN - 18]
-    assert remembered([(1.9, 1.9), *stay, (0.1, 0.1)], most=20).kept.numbers[0] == SPAN - 18
+    assert remembered([(1.9, 1.9), *stay], most=20).selected.numbers[:2].tolist() == [1, SPAN - 18]
+    assert remembered([(1.9, 1.9), *stay, (0.1, 0.1)], most=20).selected.numbers[0] == SPAN - 18
 
 
 def test_where_none_are_near_the_latest_are_kept():
     X = 2 * np.random.default_rng(3).permutation(36).reshape(-1, 1)
-    assert remembered(np.hstack([X, X]), most=7).kept.numbers.tolist() == list(range(30, 37))
+    assert remembered(np.hstack([X, X]), most=7).selected.numbers.tolist() == list(range(30, 37))
