@@ -43,7 +43,7 @@ class Hyper:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class MarginalLikelihood:
     """log p(y) = −½ yᵀA⁻¹y − ½ log det A − (n/2) log 2π, with A = v K_S∘K_T + σ²I, as a function of `Hyper.logs`."""
 
     space: RBF | Matern
