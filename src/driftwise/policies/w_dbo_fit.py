@@ -1,4 +1,4 @@
-"""The evidence for hyper-parameters: the log marginal likelihood of a space-time GP, its gradient, and its maximum."""
+"""Hyper-parameters by maximum likelihood: the log marginal likelihood of a space-time GP, and its gradient."""
 
 from __future__ import annotations
 
