@@ -17,8 +17,8 @@ Column = NDArray[Any]  # (k,) or (k, m)
 class SharedRows:
     """The rows [start, stop) of several columns.
 
-    A row is written behind a slice only if nobody wrote there before, and otherwise into a copy: no state ever sees
-    another's rows.
+    A row is appended in place only if no other state appended there before, and otherwise to a copy: the rows of a
+    state never change.
 
     >>> one = SharedRows.of(np.zeros(0), room=4).append(1.0)
     >>> two, other = one.append(2.0), one.append(3.0)
@@ -27,10 +27,10 @@ class SharedRows:
     """
 
     buffers: tuple[Column, ...]
-    filled: list[int]  # one cell, shared by all who share the buffers
+    filled: list[int]  # how many rows are written: one cell, shared by all states with these buffers
     start: int
     stop: int
-    room: int  # for so many rows more than there are, when buffers are made
+    room: int  # spare rows of new buffers
 
     @classmethod
     def of(cls, *columns: Column, room: int) -> SharedRows:
@@ -50,7 +50,7 @@ class SharedRows:
         return tuple([buffer[kept] for buffer in self.buffers])  # a list is made faster than a generator
 
     def append(self, *row: Any) -> SharedRows:
-        """With one row behind."""
+        """With one more row at the end."""
         stop = self.stop
         if not self.filled[0] == stop < len(self.buffers[0]):
             return SharedRows.of(*self.views, room=self.room).append(*row)
