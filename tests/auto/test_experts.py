@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import chi2, multivariate_t, norm
+from scipy.stats import multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
-from driftwise.auto.data import CAUTION, NEAR, SPAN, Data, Frame, Memory
+from driftwise.auto.data import Data, Frame
 from driftwise.auto.experts import IGNORED, OUTLIER_PROBABILITY, OUTLIER_SD, PRIOR_STRENGTH, Bank, Expert, MovingLevel
 from driftwise.auto.mixture import Mixture
 from driftwise.auto.stacked import SHORTEST, STABLE, break_even_width
-from driftwise.auto.weights import RARE, SHARE, Entry, fixed_share
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
 from driftwise.records import Observation
 
@@ -82,46 +81,6 @@ def test_an_outlier_is_no_more_against_one_expert_than_its_own_density():
     np.testing.assert_allclose(fit.log_predictive, by_hand, rtol=1e-12)
 
 
-ONE = np.array([0, 0])  # both of one family
-
-
-def test_weights_by_hand():
-    p = np.array([[0.5, 0.1], [0.2, 0.4], [0.3, 0.3]])
-    prior, w, family = np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.6, 0.1]), np.array([0, 0, 1])
-    found = fixed_share(np.log(p), prior, w, family)
-    for before, column in zip(found, p.T, strict=False):
-        np.testing.assert_allclose(before, w, rtol=1e-12)
-        w = w * column / (w @ column)
-        first = w[0] + w[1]
-        stay = np.array([0.4 * first, 0.6 * first, w[2]])  # the family's weight, as the prior has it within
-        w = (1 - SHARE - RARE) * w + SHARE * stay + RARE * prior
-    np.testing.assert_allclose(found[-1], w, rtol=1e-12)
-
-
-def test_a_restart_gets_its_part_when_it_enters():
-    """One expert and its restart at the second observation: the weights are those of Bayes' rule by hand."""
-    p = np.array([[0.5, 0.1, 0.2], [0.0, 0.6, 0.3]])
-    w = np.array([0.9, 0.1])  # the first observation concerns the elder alone; then a tenth is the younger's
-    for column in p.T[1:]:
-        w = w * column / (w @ column)
-        w = (1 - SHARE - RARE) * w + (SHARE + RARE) * np.array([1.0, 0.0])
-    with np.errstate(divide="ignore"):
-        logs = np.log(p)
-    alone = np.array([1.0, 0.0])
-    found = fixed_share(logs, alone, alone, ONE, [Entry(1, np.array([False, True]), 0.1)])
-    np.testing.assert_allclose(found[-1], w, rtol=1e-12)
-
-
-def test_new_experts_have_the_weight_of_their_families():
-    nothing, family = np.zeros((4, 1)), np.array([0, 1, 0, 1])  # everybody predicts the same
-    start = np.array([0.8, 0.2, 0.0, 0.0])
-    found = fixed_share(nothing, start, start, family, [Entry(0, np.array([False, False, True, True]), 0.1)])
-    assert found[-1][2] / found[-1][3] == pytest.approx(4.0)
-    orphan = np.array([0, 0, 1, 1])  # the new ones are of a family that has no weight: they get their part all the same
-    found = fixed_share(nothing, start, start, orphan, [Entry(0, np.array([False, False, True, True]), 0.1)])
-    assert found[0].tolist() == pytest.approx([0.72, 0.18, 0.05, 0.05])
-
-
 def test_outliers_are_those_more_likely_so_than_not():
     data = window(30)
     y = data.y + np.where(np.arange(30) == 20, 9.0, 0.0)
@@ -155,18 +114,6 @@ def test_without_an_observation_it_is_as_if_it_had_not_been_made():
     )
     got = Mixture(BANK, data, tuple(BANK.fits([twin], data)), np.ones(1), float(data.at[-1])).predict(X)[0]
     np.testing.assert_allclose(got, mean, atol=1e-3)
-
-
-def test_no_expert_ever_loses_its_weight_for_good():
-    n = 100
-    forecasts = np.stack([np.zeros(n), np.full(n, -50.0)])
-    half = np.array([0.5, 0.5])
-    before = fixed_share(forecasts, half, half, ONE)[-1]
-    assert before[1] == pytest.approx((SHARE + RARE) / 2, rel=1e-9)
-    strangers = fixed_share(forecasts, half, half, np.array([0, 1]))[-1]
-    assert strangers[1] == pytest.approx(RARE / 2, rel=1e-9)
-    after = fixed_share(forecasts[::-1, :3], half, before, ONE)[-1]
-    assert after[1] > 0.9
 
 
 def dense(expert, data, now, X, pending=(), *, level=True):
@@ -308,93 +255,3 @@ def test_gradients_are_differences(kernels):
         np.testing.assert_allclose(dstd[:, j], (s1 - s0) / (2 * h), atol=1e-6)
         up, down = mixture.optimism(X + e, 1.5), mixture.optimism(X - e, 1.5)
         np.testing.assert_allclose(slope[:, j], (up - down) / (2 * h), atol=1e-6)
-
-
-# --- rewards and times as experts see them ------------------------------------------------------------------------
-
-
-def told(y, at=None, x=None):
-    """Rewards at so many places far from each other."""
-    n = len(y)
-    times = np.arange(1.0, n + 1) if at is None else np.asarray(at, dtype=float)
-    places = np.arange(n, dtype=float) if x is None else np.asarray(x, dtype=float)
-    return Data(np.arange(1, n + 1), times, places[:, None], np.asarray(y, dtype=float), Frame((1.0,)))
-
-
-def test_rewards_are_standardised_with_caution_and_outliers_cut_off():
-    y = np.random.default_rng(0).standard_normal(100)
-    spread = np.sqrt(((y - y.mean()) ** 2).sum() / chi2.ppf(CAUTION, 99))
-    np.testing.assert_allclose(told(y).targets, (y - y.mean()) / spread, rtol=1e-12)  # nothing is cut from a normal
-    wild = y.copy()
-    wild[[30, 77]] = 100.0, -1e9
-    assert 0.9 < told(wild).units[1] / told(y).units[1] < 1.8
-    assert np.abs(told(wild).targets).max() < 8
-    kept = np.delete(np.arange(100), [30, 77])
-    np.testing.assert_allclose(told(wild).clipped[kept], y[kept])
-
-
-def test_what_was_seen_at_one_place_counts_as_one():
-    """Ninety looks at the top and ten elsewhere are eleven places: neither mean, spread nor outliers are the top's."""
-    rng = np.random.default_rng(1)
-    elsewhere, top = rng.standard_normal(10), 3 + 0.01 * rng.standard_normal(90)
-    x = np.concatenate([np.arange(10.0), np.full(90, 20.0)])
-    data = told(np.concatenate([elsewhere, top]), x=x)
-    places = np.append(elsewhere, top.mean())
-    assert data.place_weights.sum() == pytest.approx(11)
-    assert data.units[0] == pytest.approx(places.mean())
-    squares = 10 * elsewhere.var() + 10 * (elsewhere.mean() - places.mean()) ** 2 + ((top - places.mean()) ** 2).mean()
-    assert data.units[1] == pytest.approx(np.sqrt(squares / chi2.ppf(CAUTION, 10)))
-    assert data.clipped.tolist() == data.y.tolist()
-
-
-def test_rewards_as_they_come_where_their_kernel_is_known():
-    data = Data(np.arange(1, 4), np.arange(3.0), np.zeros((3, 1)), np.array([5.0, 6.0, 9.0]), Frame((1.0,), False))
-    assert data.targets.tolist() == [5.0, 6.0, 9.0]
-
-
-def test_rewards_that_are_nearly_all_equal_are_left_as_they_are():
-    y = np.zeros(50)
-    assert told(y).targets.tolist() == [0.0] * 50
-    y[7] = 1.0
-    assert told(y).clipped.tolist() == y.tolist()
-
-
-def test_time_is_counted_in_typical_gaps():
-    data = told(np.zeros(5), at=[10, 20, 30, 1000, 1010])
-    assert data.gap == 10
-    assert data.clock.tolist() == [-100, -99, -98, -1, 0]
-    assert np.isfinite(told(np.zeros(4), at=[-1e308, 1e308, 1e-308, 2e-308]).clock).all()
-    assert told([1.0], at=[5.0]).gap == 1.0
-    assert told([1.0, 2.0], at=[5.0, 5.0]).gap == 1.0
-
-
-# --- what is kept ---------------------------------------------------------------------------------------------------
-
-
-def remembered(points, most):
-    memory = Memory.nothing(Frame((2.0, 2.0)), most=most)
-    for i, x in enumerate(points, 1):
-        memory = memory.observe(Observation(i, float(i), tuple(x), float(i)))
-    return memory
-
-
-def test_those_with_the_fewest_newer_ones_nearby_are_kept():
-    rng = np.random.default_rng(2)
-    X = np.round(rng.random((150, 2)) * 6) / 3
-    radius = 2.0 * NEAR * np.sqrt(2)
-    newer = [sum(np.linalg.norm(X[j] - X[i]) <= radius for j in range(i + 1, 150)) for i in range(150)]
-    order = sorted(range(150), key=lambda i: (newer[i], -i))[:40]
-    memory = remembered(X, most=40)
-    assert memory.newer.tolist() == newer
-    assert memory.selected.numbers.tolist() == sorted(i + 1 for i in order)
-
-
-def test_a_look_elsewhere_long_ago_is_kept_and_one_too_long_ago_is_not():
-    stay = [(0.1, 0.1)] * (SPAN - 1)
-    assert remembered([(1.9, 1.9), *stay], most=20).selected.numbers[:2].tolist() == [1, SPAN - 18]
-    assert remembered([(1.9, 1.9), *stay, (0.1, 0.1)], most=20).selected.numbers[0] == SPAN - 18
-
-
-def test_where_none_are_near_the_latest_are_kept():
-    X = 2 * np.random.default_rng(3).permutation(36).reshape(-1, 1)
-    assert remembered(np.hstack([X, X]), most=7).selected.numbers.tolist() == list(range(30, 37))
