@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from driftwise.auto.data import CAUTION, NEAR, SPAN, Data, Frame, Memory
+from driftwise.auto.data import CAUTION, NEAR, SPAN, Frame, Memory, Observations
 from driftwise.records import Observation
 
 # --- rewards and times as experts see them ------------------------------------------------------------------------
@@ -15,7 +15,7 @@ def rewards(y, at=None, x=None):
     n = len(y)
     times = np.arange(1.0, n + 1) if at is None else np.asarray(at, dtype=float)
     places = np.arange(n, dtype=float) if x is None else np.asarray(x, dtype=float)
-    return Data(np.arange(1, n + 1), times, places[:, None], np.asarray(y, dtype=float), Frame((1.0,)))
+    return Observations(np.arange(1, n + 1), times, places[:, None], np.asarray(y, dtype=float), Frame((1.0,)))
 
 
 def test_rewards_are_standardised_with_caution_and_outliers_cut_off():
@@ -45,7 +45,9 @@ def test_what_was_seen_at_one_place_counts_as_one():
 
 
 def test_rewards_as_they_come_where_their_kernel_is_known():
-    data = Data(np.arange(1, 4), np.arange(3.0), np.zeros((3, 1)), np.array([5.0, 6.0, 9.0]), Frame((1.0,), False))
+    data = Observations(
+        np.arange(1, 4), np.arange(3.0), np.zeros((3, 1)), np.array([5.0, 6.0, 9.0]), Frame((1.0,), False)
+    )
     assert data.targets.tolist() == [5.0, 6.0, 9.0]
 
 

@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 from scipy.stats import multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
-from driftwise.auto.data import Data, Frame
+from driftwise.auto.data import Frame, Observations
 from driftwise.auto.experts import IGNORED, OUTLIER_PROBABILITY, OUTLIER_SD, PRIOR_STRENGTH, Bank, Expert, MovingLevel
 from driftwise.auto.mixture import Mixture
 from driftwise.auto.stacked import SHORTEST, STABLE, break_even_width
@@ -21,7 +21,7 @@ SQUARE = Frame((1.0, 1.0))
 
 def window(n, seed=0, value=lambda x, t: np.sin(4 * x[0] + t / 15)):
     rng = np.random.default_rng(seed)
-    data = Data.nothing(SQUARE)
+    data = Observations.nothing(SQUARE)
     for i in range(1, n + 1):
         x = rng.random(2)
         y = float(value(x, i) + 0.1 * rng.standard_normal())
@@ -84,7 +84,7 @@ def test_an_outlier_is_no_more_against_one_expert_than_its_own_density():
 def test_outliers_are_those_more_likely_so_than_not():
     data = window(30)
     y = data.y + np.where(np.arange(30) == 20, 9.0, 0.0)
-    spoilt = Data(data.numbers, data.at, data.X, y, data.frame)
+    spoilt = Observations(data.numbers, data.at, data.X, y, data.frame)
     [fit] = BANK.fits([Expert(1, TIMES[0], 0.01)], spoilt)
     for i, (one, y_i) in enumerate(zip(fit.one_ahead, fit.targets, strict=True)):
         usual, outlying = (
@@ -196,7 +196,7 @@ def test_a_product_with_the_factors_leaves_its_argument_as_it_is():
 def test_the_longer_it_stood_the_bolder(time, since):
     """Numbers from 20 to 600: longer than it is expected to stand without any proof."""
     few = window(30)
-    data = Data(10 * few.numbers, few.at, few.X, few.y, SQUARE)
+    data = Observations(10 * few.numbers, few.at, few.X, few.y, SQUARE)
     expert = Expert(0, TIMES[time], 0.1, since=since)
     [predictor] = mixed(data, [expert], 61.0)[0].predictors
     first = data.numbers[data.place(since)]
@@ -217,7 +217,7 @@ def test_imagined_points_are_posteriors_told_their_own_mean():
 def test_after_further_observations_it_is_as_if_all_had_been_there(known):
     """The factor is extended: what it says is what an expert says that begins with all of them."""
     data = window(30)
-    data = Data(data.numbers, data.at + 3.3 * np.maximum(np.arange(30) - 13, 0), data.X, data.y, SQUARE)
+    data = Observations(data.numbers, data.at + 3.3 * np.maximum(np.arange(30) - 13, 0), data.X, data.y, SQUARE)
     before = data.only(np.arange(known))
     whole = before.followed_by(data.after(int(before.numbers[-1])))
     assert whole.gap == before.gap
@@ -235,7 +235,7 @@ def test_after_further_observations_it_is_as_if_all_had_been_there(known):
 def test_times_that_are_not_whole_give_what_a_table_gives():
     """Kernels of time are tabulated where gaps are whole numbers, and computed where they are not."""
     data = window(25)
-    late = Data(data.numbers, data.at + np.where(np.arange(25) == 7, 1e-9, 0.0), data.X, data.y, SQUARE)
+    late = Observations(data.numbers, data.at + np.where(np.arange(25) == 7, 1e-9, 0.0), data.X, data.y, SQUARE)
     for one, other in zip(BANK.fits(EXPERTS, data), BANK.fits(EXPERTS, late), strict=True):
         np.testing.assert_allclose(one.W, other.W, atol=1e-6)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Matern
-from driftwise.auto.data import Data, Frame, Memory
+from driftwise.auto.data import Frame, Memory, Observations
 from driftwise.auto.experts import IGNORED, Bank, Expert, MovingLevel
 from driftwise.auto.search import PERIODS, Search
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
@@ -23,7 +23,7 @@ def drawn(*experts, seed=5, gap=1.0):
     for part, truth in zip(np.array_split(np.arange(N), len(experts)), experts, strict=True):
         A = BANK.covariance(truth, X[part], at[part] / gap) + truth.noise * np.eye(len(part))
         y[part] = np.linalg.cholesky(A) @ rng.standard_normal(len(part))
-    return Memory(Data(np.arange(1, N + 1), at, X, y, Frame((1.0, 1.0))), np.zeros(N, dtype=int), N)
+    return Memory(Observations(np.arange(1, N + 1), at, X, y, Frame((1.0, 1.0))), np.zeros(N, dtype=int), N)
 
 
 def heaviest(memory, bank=BANK):
@@ -57,7 +57,7 @@ def test_a_noise_that_changes_twice_is_no_new_function(seed):
     memory = drawn(Expert(1, TIMES[0], 1e-9), seed=seed)
     loud = np.repeat([0.003, 0.3, 0.003], 50)
     y = memory.all.y + np.sqrt(loud) * np.random.default_rng(seed).standard_normal(N)
-    data = Data(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame)
+    data = Observations(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame)
     found = heaviest(Memory(data, memory.newer, N))
     assert found.since == 0
     assert [(abs(until - at) <= 6, noise) for (until, noise), at in zip(found.earlier, (51, 101), strict=True)] == [
@@ -136,7 +136,7 @@ def test_outliers_are_left_out_and_no_new_function(seed):
     y = memory.all.y.copy()
     y[[60, 100]] += 6.0, -4.0
     found = heaviest(
-        Memory(Data(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame), memory.newer, N)
+        Memory(Observations(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame), memory.newer, N)
     )
     assert found.since == 0
     assert {61, 101} <= set((1 + np.flatnonzero(found.noises(np.arange(1, N + 1)) == IGNORED)).tolist())

@@ -35,7 +35,7 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class Observations:
     """Observations in the order of their numbers. It never changes; `observe` returns the next."""
 
     numbers: NDArray[np.int64]  # (n,)
@@ -46,16 +46,16 @@ class Data:
     settled: tuple[float, Array] | None = None  # the typical gap and elapsed times, if these are given
 
     @classmethod
-    def nothing(cls, frame: Frame) -> Data:
+    def nothing(cls, frame: Frame) -> Observations:
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, len(frame.sides))), np.zeros(0), frame)
 
     def __len__(self) -> int:
         return len(self.y)
 
-    def observe(self, seen: Observation, *, keep: int) -> Data:
+    def observe(self, seen: Observation, *, keep: int) -> Observations:
         """The last `keep` observations, the newest of which is `seen`."""
         old = slice(max(len(self) - keep + 1, 0), None)
-        return Data(
+        return Observations(
             np.append(self.numbers[old], seen.number),
             np.append(self.at[old], seen.at),
             np.vstack([self.X[old], seen.x]),
@@ -63,10 +63,10 @@ class Data:
             self.frame,
         )
 
-    def followed_by(self, later: Data) -> Data:
+    def followed_by(self, later: Observations) -> Observations:
         """These and `later` observations, in the time units of these, so that fits to these can be extended."""
         at = np.concatenate([self.at, later.at])
-        return Data(
+        return Observations(
             np.concatenate([self.numbers, later.numbers]),
             at,
             np.vstack([self.X, later.X]),
@@ -75,11 +75,11 @@ class Data:
             (self.gap, reckoned(at, self.gap, known=self.elapsed)),
         )
 
-    def after(self, number: int) -> Data:
+    def after(self, number: int) -> Observations:
         """The observations with larger numbers."""
         return self.only(np.arange(self.place(number + 1), len(self)))
 
-    def only(self, rows: NDArray[np.intp]) -> Data:
+    def only(self, rows: NDArray[np.intp]) -> Observations:
         settled = self.settled and (self.settled[0], self.settled[1][rows])
         some = replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
         return replace(some, settled=settled)
@@ -167,14 +167,14 @@ class Memory:
     that region. (An expert that believes in drift discounts it anyway, by its kernel of time.)
     """
 
-    all: Data
+    all: Observations
     newer: NDArray[np.int64]  # (n,)
     most: int
     span: int = SPAN
 
     @classmethod
     def nothing(cls, frame: Frame, *, most: int, span: int = SPAN) -> Memory:
-        return cls(Data.nothing(frame), np.zeros(0, dtype=np.int64), most, span)
+        return cls(Observations.nothing(frame), np.zeros(0, dtype=np.int64), most, span)
 
     def observe(self, seen: Observation) -> Memory:
         old = slice(max(len(self.newer) - self.span + 1, 0), None)
@@ -184,7 +184,7 @@ class Memory:
         return Memory(grown, np.append(self.newer[old] + near, 0), self.most, self.span)
 
     @cached_property
-    def selected(self) -> Data:
+    def selected(self) -> Observations:
         """The `most` observations to use, in order."""
         n = len(self.newer)
         if n <= self.most:

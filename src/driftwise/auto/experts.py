@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from driftwise.auto.data import Data
+from driftwise.auto.data import Observations
 from driftwise.gp.kernels import Kernel, Stretched
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, solve_lower
 from driftwise.gp.time_kernels import TimeKernel
@@ -253,23 +253,23 @@ class Bank:
         k, stretch = shape
         return Stretched(self.kernels[k], stretch) if stretch else self.kernels[k]
 
-    def fits(self, experts: Sequence[Expert], data: Data) -> list[Fit]:
+    def fits(self, experts: Sequence[Expert], data: Observations) -> list[Fit]:
         """The experts fitted to a window."""
         return [fit(*inputs) for inputs in self._inputs(experts, data)]
 
-    def forecasts(self, experts: Sequence[Expert], data: Data) -> list[Forecast]:
+    def forecasts(self, experts: Sequence[Expert], data: Observations) -> list[Forecast]:
         """Their forecasts of a window."""
         return [forecast(*inputs)[0] for inputs in self._inputs(experts, data)]
 
     def _inputs(
-        self, experts: Sequence[Expert], data: Data
+        self, experts: Sequence[Expert], data: Observations
     ) -> Iterator[tuple[Expert, int, Array, Array, Array, float]]:
         """The arguments of `fit` and `forecast`, for each expert."""
         for e, A in zip(experts, self._correlations(experts, data), strict=True):
             f = data.place(e.since)
             yield e, f, A, data.targets[f:], e.noises(data.numbers[f:]), self.prior_strength
 
-    def extended(self, fits: Sequence[Fit], data: Data, *, known: int) -> list[Fit]:
+    def extended(self, fits: Sequence[Fit], data: Observations, *, known: int) -> list[Fit]:
         """The fits after further observations: they are fits to the first `known` of `data`."""
         rows = self._correlations([f.expert for f in fits], data, known)
         return [
@@ -277,7 +277,7 @@ class Bank:
             for f, A in zip(fits, rows, strict=True)
         ]
 
-    def _correlations(self, experts: Sequence[Expert], data: Data, new: int = 0) -> Iterator[Array]:
+    def _correlations(self, experts: Sequence[Expert], data: Observations, new: int = 0) -> Iterator[Array]:
         """K_S∘K_T + vK_h of what each expert uses: rows from index `new` on, columns all. Parts are computed once."""
         X, clock = data.X[new:], data.clock[new:]
         K = {shape: self.kernel(shape)(X, data.X) for shape in {e.shape for e in experts}}

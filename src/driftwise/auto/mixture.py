@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.auto.data import Data
+from driftwise.auto.data import Observations
 from driftwise.auto.experts import Bank, Fit, fit
 from driftwise.auto.stacked import Predictor, Stacked
 from driftwise.records import Array, Observation, Point
@@ -33,7 +33,7 @@ class Mixture:
     """The belief of the experts in `fits`, with the weights `shares`, at time `now`. A `Belief`."""
 
     bank: Bank
-    data: Data
+    data: Observations
     fits: tuple[Fit, ...]
     shares: Array  # (E,)
     now: float
@@ -147,14 +147,14 @@ class Mixture:
     # --- machinery ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def _with_pending(self) -> Data:
+    def _with_pending(self) -> Observations:
         """The data, and the pending points as if they had been answered now."""
         if not self.pending:
             return self.data
         p, (location, _) = len(self.pending), self.data.units
         numbers = np.arange(1, p + 1) + (self.data.numbers[-1] if len(self) else 0)
         X, at, y = np.array(self.pending), np.full(p, self.now), np.full(p, location)
-        return self.data.followed_by(Data(numbers, at, X, y, self.data.frame))
+        return self.data.followed_by(Observations(numbers, at, X, y, self.data.frame))
 
     @property
     def _X(self) -> Array:

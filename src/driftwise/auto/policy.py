@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.auto.data import SPAN, Data, Frame, Memory
+from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, diagnose
 from driftwise.auto.experts import PRIOR_STRENGTH, Bank, Expert, Fit
 from driftwise.auto.mixture import Mixture, Optimism
@@ -44,7 +44,7 @@ class AutoState:
     search: Search
 
     @cached_property
-    def data(self) -> Data:
+    def data(self) -> Observations:
         """The observations in use: those of the search, and all since."""
         searched = self.search.data
         since = self.memory.all.after(int(searched.numbers[-1])) if len(searched) else searched

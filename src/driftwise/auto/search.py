@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.auto.data import Data, Memory
+from driftwise.auto.data import Memory, Observations
 from driftwise.auto.experts import Bank, Expert, Fit, Forecast, MovingLevel
 from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
@@ -56,7 +56,7 @@ LEAST = 12  # observations before anything is searched for
 class Pool:
     """Experts with their forecasts of a window and their prior weights; those with prior weight 0 enter later."""
 
-    data: Data
+    data: Observations
     experts: tuple[Expert, ...]
     forecasts: tuple[Forecast, ...]
     prior: Array  # (E,)
@@ -79,7 +79,7 @@ class Search:
     memory: Memory
 
     @property
-    def data(self) -> Data:
+    def data(self) -> Observations:
         return self.memory.selected
 
     @cached_property
@@ -220,7 +220,7 @@ class Search:
         return int(self.data.numbers[place])
 
 
-def without_outliers(bank: Bank, forecast: Forecast, data: Data, since: int = 0) -> list[Expert]:
+def without_outliers(bank: Bank, forecast: Forecast, data: Observations, since: int = 0) -> list[Expert]:
     """Its expert without the first outlier from number `since` on; that one without the next, too; and so on."""
     made: list[Expert] = []
     while len(made) < OUTLIERS:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.auto.data import Data
+from driftwise.auto.data import Observations
 from driftwise.auto.experts import Expert, Forecast, Shape
 from driftwise.records import Array
 
@@ -46,7 +46,7 @@ def families(experts: Sequence[Expert]) -> Families:
     return np.array([numbers.setdefault((e.shape, e.first_noise), len(numbers)) for e in experts], dtype=np.int64)
 
 
-def weight_path(forecasts: Sequence[Forecast], prior: Array, data: Data, first: int = 0) -> Array:
+def weight_path(forecasts: Sequence[Forecast], prior: Array, data: Observations, first: int = 0) -> Array:
     """The weights before each observation from index `first` on, and after the last: (n − first + 1, E).
 
     They start from `prior`. Experts that have no weight there are new: they enter at the place of their last change.
@@ -58,7 +58,7 @@ def weight_path(forecasts: Sequence[Forecast], prior: Array, data: Data, first: 
     return fixed_share(log_predictive[:, first:], prior, prior, families(experts), entries(experts, prior, data, first))
 
 
-def entries(experts: Sequence[Expert], prior: Array, data: Data, first: int) -> Iterator[Entry]:
+def entries(experts: Sequence[Expert], prior: Array, data: Observations, first: int) -> Iterator[Entry]:
     """When those without weight in `prior` enter.
 
     A change is equally likely at every observation, so the experts of one date have the hazard of all since the last.
