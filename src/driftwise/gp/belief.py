@@ -60,7 +60,7 @@ class Model:
     def __post_init__(self) -> None:
         object.__setattr__(self, "space", as_space(self.space))
         as_kernel("kernel", self.kernel)
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
         object.__setattr__(self, "standardise", checks.flag("standardise", self.standardise))
         check_size("the kernel", self.space, limits.OBSERVATIONS)
 

@@ -52,7 +52,7 @@ class Grid:
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        checks.positive("noise", self.noise, fix="it is a variance, as 0.01")
+        checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01")
 
     def index(self, x: Sequence[float]) -> int:
         """Which candidate x is."""

@@ -46,7 +46,7 @@ class Posterior:
     factor: tuple[Array, float] | None = field(default=None, repr=False)  # W and its jitter, if these are known for K
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
 
     def __len__(self) -> int:
         return len(self.y)

@@ -153,7 +153,7 @@ class MaternInTime:
         object.__setattr__(self, "nu", checks.real("nu", self.nu))
         if self.nu not in (1.5, 2.5):
             raise InvalidInput(f"nu in time must be 1.5 or 2.5, got {self.nu:g}; for 0.5 use epsilon")
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, as 60 steps"))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, e.g. 60 steps"))
 
     @property
     def size(self) -> int:
@@ -210,7 +210,7 @@ class Cyclic:
     stationary: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", checks.positive("period", self.period, fix="it is a time, as 24 hours"))
+        object.__setattr__(self, "period", checks.positive("period", self.period, fix="it is a time, e.g. 24 hours"))
         object.__setattr__(self, "roughness", checks.positive("roughness", self.roughness, fix="1 is one wave a turn"))
         object.__setattr__(self, "epsilon", Forgetting(self.epsilon).epsilon)
 

@@ -52,7 +52,7 @@ def greedy_gain(kernel: Kernel, points: Sequence[Sequence[float]] | Array, noise
     [0.5, 1.0, 1.2925, 1.585]
     """
     given = _points(points)
-    search = _Greedy(kernel, given, checks.positive("noise", noise, fix="it is a variance, as 0.01"))
+    search = _Greedy(kernel, given, checks.positive("noise", noise, fix="it is a variance, e.g. 0.01"))
     search.extend(
         checks.count("n", n, most=most_picks(len(given)), fix="MaximumGain(kernel, noise, points)(n) goes on")
     )
@@ -75,7 +75,7 @@ class MaximumGain:
     points: tuple[Point, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
         points = _points(self.points)
         as_kernel("kernel", self.kernel)(points[:1], points[:1])  # one for another number of dimensions is refused
         object.__setattr__(self, "points", tuple(map(tuple, points.tolist())))
@@ -106,7 +106,7 @@ def most_picks(candidates: int) -> int:
 
 @lru_cache(maxsize=8)
 def _search(kernel: Kernel, noise: float, points: tuple[Point, ...]) -> _Greedy:
-    """Shared by all who ask for the same γ: many runs of a policy search once."""
+    """One search for each γ, shared by all runs of a policy."""
     return _Greedy(kernel, np.array(points), noise)
 
 
