@@ -19,7 +19,7 @@ def test_iwazaki():
         w = iwazaki(seed=4, nu=nu)
         assert (w.space.points.shape, w.horizon, w.kernel) == ((900, 2), 5000, kernel)
         assert w.drift.times == (1000, 2000)
-        pieces = [w._tape.coefficients(t) for t in (1000, 1001, 2001)]
+        pieces = [w._playback.coefficients(t) for t in (1000, 1001, 2001)]
         assert [np.count_nonzero(c) for c in pieces] == [10, 10, 10]
         assert np.abs(pieces).max() <= 1
         centres = np.flatnonzero(pieces[0])

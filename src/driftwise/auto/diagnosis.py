@@ -1,4 +1,4 @@
-"""What a bank of experts says of the world in words a user can use: how fast it moves, when it broke, what matters."""
+"""What the mixture says about the world, in words: how fast it moves, when it changed, which parameters matter."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from driftwise.spaces import Box, Choice, Space
 
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
-ABOUT = 4  # numbers: changes so near each other are one
-SURE = 0.5  # probability from which a change is alarming
-RECENT = 24  # numbers for which it stays so
-UNLIKELY = 0.01  # probability below which there was none
-GAPS = np.concatenate([[0.0], np.geomspace(0.01, 1e6, 800)])  # typical ones, after which half of a function may be new
+ABOUT = 4  # numbers: changes no further apart count as one
+LIKELY = 0.5  # probability from which on a change raises the alarm
+RECENT = 24  # numbers for which the alarm stays
+UNLIKELY = 0.01  # probability below which no change is reported
+GAPS = np.concatenate([[0.0], np.geomspace(0.01, 1e6, 800)])  # in typical gaps: where ρ² = ½ is looked for
 
 
 @dataclass(frozen=True)
 class Change:
-    """An abrupt change: what came before observation `number`, at time `at`, no longer counts."""
+    """An abrupt change: observations before `number`, made at time `at`, no longer count."""
 
     number: int
     at: float
@@ -34,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Cycle:
-    """What was so a `period` ago, in the user's time, is so again."""
+    """The function comes back after a `period`, in the user's time."""
 
     period: float
     probability: float
@@ -44,47 +44,48 @@ class Cycle:
 class Diagnosis:
     """How the world moves, as the experts see it now.
 
-    `rate` is the share of the function's variance that is new after one typical gap between observations, as if it were
-    the same in each until half of it is: 0 where it stands still, ε in f_{t+1} = √(1−ε) f_t + √ε g. Shares in `matters`
-    and `moves` say what part of the variation of the function, and of its change over the observations in memory, goes
-    with one parameter alone; what interactions make is in none, so they add up to at most 1 or so.
+    `rate` is the share of the function's variance that is new after one typical gap between observations, averaged
+    until half of the variance is new: 0 if the world stands still, ε in f_{t+1} = √(1−ε) f_t + √ε g. `matters` and
+    `moves` are first-order Sobol' indices: the share of the variance of the function, and of its change over the
+    observations in memory, that each parameter explains alone. Interactions are in none, so they add up to about 1 at
+    most.
     """
 
     rate: float
     gap: float  # typical time between two observations
     noise: float  # standard deviation, in the user's units
     seen: int  # observations in memory
-    in_use: float  # how many of them count, as if the others were forgotten
-    change: Change | None  # the likeliest abrupt change among them
+    in_use: float  # the effective number of them: Σ ρ², averaged over the experts
+    change: Change | None  # the most probable abrupt change among them
     alarm: bool  # whether such a change came just now
-    cycle: Cycle | None  # the likeliest period, if there is one
-    level: float  # how likely it is that the level of rewards moves on its own, the same for all settings
+    cycle: Cycle | None  # the most probable cycle, if there is one
+    level: float  # probability that the level of rewards moves on its own, the same for all settings
     matters: dict[str, float]
     moves: dict[str, float]
 
 
 def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
-    """What the experts of `mixture` say about its time."""
-    seen, shares = mixture.seen, mixture.shares
+    """The diagnosis of `mixture` at its time."""
+    data, shares = mixture.data, mixture.shares
     X = sample(space)
     now, then = mixture.predict(X)[0], mixture.long_ago().predict(X)[0]
     return Diagnosis(
         rate=float(shares @ [rate(f.expert.time) for f in mixture.fits]),
-        gap=seen.gap,
-        noise=seen.units[1] * float(np.sqrt(mixture.noise)),
-        seen=len(seen),
-        in_use=float(sum(v.weight * float(v.fade @ v.fade) for v in mixture.voices)),
+        gap=data.gap,
+        noise=data.units[1] * float(np.sqrt(mixture.noise)),
+        seen=len(data),
+        in_use=float(sum(p.weight * float(p.decay @ p.decay) for p in mixture.predictors)),
         change=likeliest_change(mixture),
         alarm=alarmed(mixture) is not None,
         cycle=likeliest_cycle(mixture),
-        level=float(sum(share for f, share in zip(mixture.fits, shares, strict=True) if f.expert.tide)),
+        level=float(sum(share for f, share in zip(mixture.fits, shares, strict=True) if f.expert.level)),
         matters=effects(X, now, space),
         moves=effects(X, now - then, space),
     )
 
 
 def rate(time: TimeKernel) -> float:
-    """1 − 2^(−1/τ) with ρ(τ)² = ½: what moves smoothly has hardly moved after one gap, and is gone after many.
+    """1 − 2^(−1/τ) with ρ(τ)² = ½: smooth drift is hardly visible after one gap, and complete after many.
 
     >>> from driftwise.gp.time_kernels import Forgetting
     >>> rate(Forgetting(0.0)), round(rate(Forgetting(0.03)), 6)
@@ -100,7 +101,7 @@ def rate(time: TimeKernel) -> float:
 
 
 def likeliest_change(mixture: Mixture) -> Change | None:
-    """The weight of all restarts that begin at about the same number is the probability of a change there."""
+    """The change with the largest probability, which is the weight of all restarts at about the same number."""
     weight: dict[int, float] = {}
     for f, share in zip(mixture.fits, mixture.shares, strict=True):
         if f.expert.since:
@@ -109,20 +110,20 @@ def likeliest_change(mixture: Mixture) -> Change | None:
         return None
     about = {number: sum(w for other, w in weight.items() if abs(other - number) <= ABOUT) for number in weight}
     number = max(about, key=lambda each: (about[each], weight[each]))
-    place = min(mixture.seen.place(number), len(mixture.seen) - 1)
-    return Change(int(mixture.seen.numbers[place]), float(mixture.seen.at[place]), min(about[number], 1.0))
+    place = min(mixture.data.place(number), len(mixture.data) - 1)
+    return Change(int(mixture.data.numbers[place]), float(mixture.data.at[place]), min(about[number], 1.0))
 
 
 def alarmed(mixture: Mixture) -> Change | None:
-    """The likeliest change, if it is likely and came just now."""
+    """The most probable change, if it is likely and recent."""
     change = likeliest_change(mixture)
-    if change is None or change.probability < SURE:
+    if change is None or change.probability < LIKELY:
         return None
-    return change if int(mixture.seen.numbers[-1]) - change.number < RECENT else None
+    return change if int(mixture.data.numbers[-1]) - change.number < RECENT else None
 
 
 def likeliest_cycle(mixture: Mixture) -> Cycle | None:
-    """The weight of all experts for whom things come back after the same time is the probability that they do."""
+    """The cycle with the largest probability, which is the weight of all experts with the same period."""
     weight: dict[float, float] = {}
     for f, share in zip(mixture.fits, mixture.shares, strict=True):
         if isinstance(f.expert.time, Cyclic):
@@ -131,20 +132,20 @@ def likeliest_cycle(mixture: Mixture) -> Cycle | None:
     if not weight:
         return None
     period = max(weight, key=lambda each: weight[each])
-    return Cycle(period * mixture.seen.gap, min(weight[period], 1.0))
+    return Cycle(period * mixture.data.gap, min(weight[period], 1.0))
 
 
 def sample(space: Space) -> Array:
-    """Where effects are measured: every setting where they are few, else as many as SAMPLE at random."""
+    """The points at which effects are measured: every candidate, or SAMPLE random points of a box."""
     if space.points is not None:
         return space.points
     return space.sample(generator(0), limits.rows(space.dim, most=SAMPLE))
 
 
 def effects(X: Array, values: Array, space: Space) -> dict[str, float]:
-    """The first-order Sobol' index of every parameter: the variance of the mean of `values` given it, of all variance.
+    """The first-order Sobol' index of every parameter: Var(E[values | parameter]) / Var(values).
 
-    The mean is taken in bins; what bins of finite size would show of pure chance is taken off.
+    The conditional mean is taken in bins, and corrected for the variance that bins of finite size show by chance.
 
     >>> from driftwise import Float
     >>> space = Box.of({"a": Float(0, 1), "b": Float(0, 1)})

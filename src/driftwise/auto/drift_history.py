@@ -1,4 +1,4 @@
-"""How the world moved, over time: what a policy said of it after one observation and another."""
+"""How the world moved over time: the diagnosis as it was at several observations of the log."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from driftwise import checks
 from driftwise.auto.diagnosis import RECENT, Diagnosis
 from driftwise.records import Ask, Observation, signed, time_of_next
 
-APART = RECENT // 2  # observations between two moments at most: an alarm stays for RECENT, and none is to be missed
-FEW = 8  # rewards, before which nothing can be said of how the world moves
-STILL = 1e-4  # at a slower rate two hundred steps bring 2%: the world as good as stands still
+APART = RECENT // 2  # most observations between two moments: an alarm stays for RECENT, so that none is missed
+FEW = 8  # rewards before which nothing can be said about drift
+STILL = 1e-4  # rate below which the world counts as standing still: 2% in two hundred steps
 
 
 class Folding(Protocol):
-    """What is needed of a policy here."""
+    """The part of a policy that is used here."""
 
     @property
     def memory(self) -> int | None: ...
@@ -31,7 +31,7 @@ Explain = Callable[[Any, Ask], Diagnosis]  # a policy's `diagnose`
 
 @dataclass(frozen=True)
 class Moment:
-    """The diagnosis as it stood when observation `number` was the newest, for the time `at`."""
+    """The diagnosis as it age when observation `number` was the newest, for the time `at`."""
 
     number: int
     at: float
@@ -39,15 +39,15 @@ class Moment:
 
 
 def needed(policy: Folding, points: int) -> int | None:
-    """How many of the last observations `history` reads; None: all."""
-    # the state of the oldest moment, too, is folded from as much as the policy remembers
+    """How many of the last observations `history` reads; None means all."""
+    # the oldest moment's state, too, is folded from as many observations as the policy remembers
     return None if policy.memory is None else policy.memory + _span(points)
 
 
 def history(
     policy: Folding, log: Sequence[Observation], explain: Explain, *, points: int, sign: float = 1.0
 ) -> list[Moment]:
-    """What `explain` said at `points` moments, spread evenly over the end of `log`; the last observation is one."""
+    """What `explain` said at `points` moments, spaced evenly over the end of `log`; the last observation is one."""
     chosen = set(places(len(log), points))
     state, made = policy.start(), []
     for place, seen in enumerate(log):
@@ -59,7 +59,7 @@ def history(
 
 
 def places(count: int, points: int) -> list[int]:
-    """At most `points` places among the last of `count`, evenly spread and at most APART from each other.
+    """At most `points` indices among the last of `count`, evenly spaced and at most APART from each other.
 
     >>> places(5, 3), places(2, 3), places(1000, 3)
     ([0, 2, 4], [0, 1], [975, 987, 999])
@@ -70,7 +70,7 @@ def places(count: int, points: int) -> list[int]:
 
 
 def alarms(moments: Sequence[Moment]) -> list[Moment]:
-    """The moments of `moments` at which an abrupt change was first alarmed; one less than RECENT later is the same."""
+    """The moments at which an alarm began; changes less than RECENT apart are the same one."""
     first: list[Moment] = []
     for moment in moments:
         if moment.drift.alarm and (not first or changed(moment) - changed(first[-1]) >= RECENT):
@@ -79,7 +79,7 @@ def alarms(moments: Sequence[Moment]) -> list[Moment]:
 
 
 def changed(moment: Moment) -> int:
-    """The number from which on the world was another, of a moment with an alarm."""
+    """The number of the observation at which the world changed, for a moment with an alarm."""
     assert moment.drift.change is not None
     return moment.drift.change.number
 

@@ -1,4 +1,4 @@
-"""auto: told a space and rewards, nothing else; a bank of experts that are weighted by how well they predicted."""
+"""auto: the policy without settings. It mixes experts, weighted by how well they predicted (`driftwise.auto`)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.auto.data import SPAN, Frame, Memory, Seen
+from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, diagnose
-from driftwise.auto.experts import SURE, Bank, Expert, Fit
+from driftwise.auto.experts import PRIOR_STRENGTH, Bank, Expert, Fit
 from driftwise.auto.mixture import Mixture, Optimism
-from driftwise.auto.search import Survey, without_outliers
+from driftwise.auto.search import Search, without_outliers
+from driftwise.auto.weights import weight_path
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import check_kernel, check_size
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
@@ -23,67 +24,62 @@ from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Box, Choice, Space, as_space
 from driftwise.spaces.local import nearby
 
-BLOCK = 16  # numbers between two surveys of the whole bank
-GAP = 4  # numbers between two births of restarts, after a survey
-FEW = 24  # observations up to which every one brings a survey
-ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # lengthscales in up to two dimensions; beyond they grow with √d
-EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift for each typical gap between observations
+BLOCK = 16  # numbers between two searches with the whole bank
+GAP = 4  # numbers between two restarts that enter after a search
+FEW = 24  # observations up to which there is a search after each
+ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
+EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
 SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
-LEVEL = 0.3  # variance of the level that the function has as a whole, of the signal's
-NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, of the signal's
-WIDTH = 0.8  # of what just pays, where rewards are standardised: their scale is an upper bound already
-CERTAIN = 1e6  # what is known of the variance of a kernel that is given, in observations
+LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
+NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
+WIDTH = 0.8  # of the break-even width, if rewards are standardised: their scale is an upper bound already
+CERTAIN = 1e6  # prior strength of the signal's variance if the kernel is known
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """What is remembered, and the last survey of the whole bank."""
+class AutoState:
+    """The memory, and the last search with the whole bank."""
 
     memory: Memory
-    survey: Survey
+    search: Search
 
     @cached_property
-    def seen(self) -> Seen:
-        """What the experts see now: what they saw at the survey, and what came since."""
-        surveyed = self.survey.seen
-        since = self.memory.all.after(int(surveyed.numbers[-1])) if len(surveyed) else surveyed
-        return surveyed.followed_by(since) if len(since) else surveyed
+    def data(self) -> Observations:
+        """The observations in use: those of the search, and all since."""
+        searched = self.search.data
+        since = self.memory.all.after(int(searched.numbers[-1])) if len(searched) else searched
+        return searched.followed_by(since) if len(since) else searched
 
     @cached_property
-    def panel(self) -> tuple[tuple[Fit, ...], Array]:
-        """The experts in use, on what is seen now, and their weights.
-
-        After a survey these follow the forecasts of what came since; every GAP numbers a restart of the heaviest of
-        them is born.
-        """
-        bank, seen, fits, (live, w) = self.survey.bank, self.seen, self.survey.fits, self.survey.live
-        known = len(self.survey.seen)
-        if len(seen) == known:
+    def experts(self) -> tuple[tuple[Fit, ...], Array]:
+        """The experts in use, fitted to `data`, and their weights, which follow their forecasts since the search."""
+        bank, data, fits, w = self.search.bank, self.data, self.search.fits, self.search.leading[1]
+        known = len(self.search.data)
+        if len(data) == known:
             return fits, w
-        surveyed, number = int(seen.numbers[known - 1]), int(seen.numbers[-1])
-        fits = tuple(bank.more(fits, seen, known=known))
-        if bank.changes:
-            born = (*_young(live[0], surveyed, number), *without_outliers(bank, fits[0], seen, surveyed + 1))
-            fits, w = fits + tuple(bank.fits(born, seen)), np.concatenate([w, np.zeros(len(born))])
-        return fits, bank.weights(fits, w, seen, known)[-1]
+        fits = tuple(bank.extended(fits, data, known=known))
+        new = self._new_experts(fits[0]) if bank.changes else ()
+        fits += tuple(bank.fits(new, data))
+        return fits, weight_path(fits, np.append(w, np.zeros(len(new))), data, known)[-1]
 
-
-def _young(best: Expert, surveyed: int, number: int) -> tuple[Expert, ...]:
-    """Restarts of `best` at the multiples of GAP after the survey."""
-    first = (surveyed // GAP + 1) * GAP
-    return tuple(replace(best, since=since, earlier=()) for since in range(first, number, GAP))
+    def _new_experts(self, best: Fit) -> tuple[Expert, ...]:
+        """Restarts of the best expert at the multiples of GAP since the search, and copies that ignore outliers."""
+        searched, newest = int(self.search.data.numbers[-1]), int(self.data.numbers[-1])
+        dates = range((searched // GAP + 1) * GAP, newest, GAP)
+        restarts = (replace(best.expert, since=number, earlier=()) for number in dates)
+        return (*restarts, *without_outliers(self.search.bank, best, self.data, searched + 1))
 
 
 @dataclass(frozen=True)
 class Auto:
-    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: lengthscales × drifts × noises, changes, cycles.
+    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: length scales × drifts × noises, changes, cycles, levels.
 
-    It needs to know nothing: rewards are standardised robustly, time is `at` in typical gaps. What it believes is a
-    function of `window` of the last `span` observations and of what came since the last survey: the whole bank is
-    surveyed when the observation's number passes a multiple of BLOCK, and in between the best few experts are followed.
-    O(w³) a survey and O(w²) a step, for ever. With `known_kernel` (of the rewards as they come, expected around 0) only
-    drift and noise are learned. `max_step` limits how far, in the unit cube, a suggestion may be from the last
-    observation.
+    It needs no settings: rewards are standardised robustly, time is `at` in typical gaps. Its belief is a function of
+    `window` of the last `span` observations and of those since the last search. A search with the whole bank is made
+    when the observation's number passes a multiple of BLOCK; in between the best few experts are followed. A search
+    costs O(w³) and a step O(w²), however long the study. With `known_kernel` (of the rewards as they come, with prior
+    mean 0) only drift and noise are learned. `max_step` limits the distance, in the unit cube, of a suggestion from the
+    last observation.
 
     >>> from driftwise import Candidates
     >>> policy = Auto.of(Candidates([[0.0], [1.0]]))
@@ -98,10 +94,10 @@ class Auto:
     kernels: tuple[Kernel, ...]
     times: tuple[TimeKernel, ...]
     noises: tuple[float, ...]
-    told: bool  # the one kernel, which is that of the rewards as they come
+    told: bool  # whether the kernel is known; the name is that of the field in stored studies
     changes: bool
     cycles: bool
-    tides: bool
+    tides: bool  # whether moving levels are searched for; the name is likewise that of stored studies
     ard: bool
     width: float
     window: int
@@ -145,47 +141,48 @@ class Auto:
             check_kernel(as_kernel("known_kernel", known_kernel), made)
         times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
         kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
-        told = known_kernel is not None
-        width = (1.0 if told else WIDTH) if width is None else width
+        known = known_kernel is not None
+        width = (1.0 if known else WIDTH) if width is None else width
         return cls(
-            made, kernels, times, NOISES, told, changes, cycles, tides, ard and not told, width, window, max_step
+            made, kernels, times, NOISES, known, changes, cycles, tides, ard and not known, width, window, max_step
         )
 
     @cached_property
     def bank(self) -> Bank:
-        found = (self.changes, self.cycles, self.tides, self.ard)
-        return Bank(self.kernels, self.times, self.noises, *found, sure=CERTAIN if self.told else SURE)
+        searched = (self.changes, self.cycles, self.tides, self.ard)
+        strength = CERTAIN if self.told else PRIOR_STRENGTH
+        return Bank(self.kernels, self.times, self.noises, *searched, prior_strength=strength)
 
     @property
     def span(self) -> int:
-        """How many of the last observations are remembered: SPAN, fewer where coordinates are many."""
+        """How many of the last observations are remembered: SPAN, fewer if there are many coordinates."""
         return limits.rows(self.space.dim, most=SPAN, least=self.window)
 
     @property
     def memory(self) -> int:
         return self.span + BLOCK
 
-    def start(self) -> Known:
+    def start(self) -> AutoState:
         frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told)
         nothing = Memory.nothing(frame, most=self.window, span=self.span)
-        return Known(nothing, Survey(self.bank, nothing))
+        return AutoState(nothing, Search(self.bank, nothing))
 
-    def choose(self, state: Known, ask: Ask) -> Array:
+    def choose(self, state: AutoState, ask: Ask) -> Array:
         belief = self.belief(state, ask).imagine(ask.pending)
-        if self.max_step is not None and len(state.seen):
-            return nearby(Optimism(belief, self.width), self.space, state.seen.X[-1], self.max_step, ask)
-        return self.space.argmax(Optimism(belief, self.width, hurry=self.space.points is None), ask)
+        if self.max_step is not None and len(state.data):
+            return nearby(Optimism(belief, self.width), self.space, state.data.X[-1], self.max_step, ask)
+        return self.space.argmax(Optimism(belief, self.width, heaviest_only=self.space.points is None), ask)
 
-    def update(self, state: Known, seen: Observation) -> Known:
+    def update(self, state: AutoState, seen: Observation) -> AutoState:
         memory, before = state.memory.observe(seen), state.memory.all.numbers
         due = len(before) < FEW or seen.number // BLOCK != int(before[-1]) // BLOCK
-        return Known(memory, Survey(self.bank, memory) if due else state.survey)
+        return AutoState(memory, Search(self.bank, memory) if due else state.search)
 
-    def belief(self, state: Known, ask: Ask) -> Mixture:
-        return Mixture(self.bank, state.seen, *state.panel, ask.at)
+    def belief(self, state: AutoState, ask: Ask) -> Mixture:
+        return Mixture(self.bank, state.data, *state.experts, ask.at)
 
-    def diagnose(self, state: Known, ask: Ask) -> Diagnosis:
-        """How the world moves, what of the past is in use, and which parameters matter."""
+    def diagnose(self, state: AutoState, ask: Ask) -> Diagnosis:
+        """How the world moves, which observations are in use, and which parameters matter."""
         return diagnose(self.belief(state, ask), self.space)
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
@@ -193,9 +190,10 @@ class Auto:
 
 
 def default_kernels(space: Space) -> tuple[Kernel, ...]:
-    """Matérn-5/2 and RBF, with lengthscales in the units in which the settings fill a cube, and a level.
+    """Matérn-5/2 and RBF, with length scales relative to the extent of the space, each plus a constant level.
 
-    A smooth function looks, near its top, like a rough one of a longer lengthscale, which would be surer of the rest.
+    Near its maximum a smooth function looks like a rough one of a longer length scale, whose standard deviation
+    elsewhere would be too small; so there are both.
     """
     sides = math.sqrt(max(_breadth(space), 2) / 2) * _sides(space)
     made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH]
@@ -204,9 +202,9 @@ def default_kernels(space: Space) -> tuple[Kernel, ...]:
 
 
 def _breadth(space: Space) -> float:
-    """Its dimension, where a coordinate counts for what its variance has of that of an interval, at most 1.
+    """Its effective dimension: each coordinate counts with its variance relative to a uniform one's, at most 1.
 
-    Two of a hundred choices, each with a coordinate of its own, are no further apart than two of ten.
+    Two values of a Choice of a hundred are no further apart than two of a Choice of ten.
     """
     if isinstance(space, Box) and space.points is None:
         sizes = (p.size if isinstance(p, Choice) else 1 for _, p in space.parameters)

@@ -1,226 +1,250 @@
-"""The whole bank on a window, and the experts that the window itself suggests.
+"""A search through a window for the experts that suit it: the whole bank, and experts that the window itself suggests.
 
-Some of what may have happened has too many variants to be in the bank beforehand: a change at any date, a cycle of any
-period. So it is looked for in the window when it is surveyed:
+Some of what may have happened has too many variants to be in the bank: a change at any date, a cycle of any period. A
+search looks for
 
-- lengthscales of their own for each coordinate: some matter more than others, some not at all;
+- length scales of each coordinate's own: some coordinates matter more than others, some not at all;
 - a noise below or above all of the bank's;
-- restarts, which believe nothing from before a date, at dates all over the window and then around the best;
-- a noise that is another from a date on, the function being the same;
-- outliers, which are left out;
-- cycles: what was so a period ago is so again. All periods are tried with the best kernel and noise;
-- tides: the level of the function moves on its own, so that its best setting may stand still while rewards do not.
+- restarts, which use nothing from before a date, at dates all over the window and then around the best date;
+- a noise that changes at a date while the function stays the same;
+- outliers, which are ignored;
+- cycles: the function comes back after a period. All periods are tried with the best kernel and noise;
+- moving levels: rewards move together, so that the best setting may stay the same while rewards do not.
 
-What is found joins the others with a small prior weight. It is held to what it would have forecast, as they are.
+What is found joins the bank with a small prior weight, and is weighted by its forecasts like every expert.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
-from driftwise.auto.data import Memory, Seen
-from driftwise.auto.experts import Bank, Expert, Fit, Forecast, Tide
+from driftwise.auto.data import Memory, Observations
+from driftwise.auto.experts import Bank, Expert, Fit, Forecast, MovingLevel
+from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
 
-STEP = 8  # observations between two dates of changes
-YOUNG = (4, 8, 12, 16, 20, 24)  # observations after which there is one in any case
-FAMILIES = 4  # of which there are restarts
-FOUND = 0.1  # the prior weight of an expert that a scan found, of the bank's
-AHEAD = 6.0  # nats by which the best of so many periods must be ahead of the bank's best; a tide need not be behind it
+STEP = 8  # observations between two dates at which a change is tried
+YOUNG = (4, 8, 12, 16, 20, 24)  # ages, in observations, at which one is tried in any case
+FAMILIES = 4  # the heaviest families have restarts
+FOUND_WEIGHT = 0.1  # the prior weight of an expert that was found; one of the bank's has 1
+AHEAD = 6.0  # nats by which the best of so many periods must be ahead of the bank's best; a level need only be ahead
 PERIODS = tuple(float(p) for p in (*range(4, 49), *range(54, 97, 6), 120, 144, 168, 288))  # in typical gaps
-TURNS = 2.5  # that a cycle must have made
+REPEATS = 2.5  # periods that the window must span
 ROUGHNESS, WANING = (0.7, 1.5), (0.0003, 0.003)  # of cycles
 Times = tuple[TimeKernel, ...]
-FAST: Times = (*map(Forgetting, (0.03, 0.1, 0.5)), MaternInTime(2.5, 15.0), MaternInTime(2.5, 60.0))  # how a tide moves
-SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # and all else
-TIDES = tuple(Tide(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
-STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # of one lengthscale at a time, and of each in all
-COORDINATES = 64  # up to which they have lengthscales of their own
-QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # steps of the noise beyond those of the bank, and where they end
-CLEARLY, PASSES = 3.0, 8  # nats that each of these must bring; how many there are at most
-OUTLIERS = 4  # that are left out at most
-LEAST = 12  # observations before anything is scanned for
-
-What = TypeVar("What", Cyclic, Tide)
+FAST: Times = (
+    *map(Forgetting, (0.03, 0.1, 0.5)),
+    MaternInTime(2.5, 15.0),
+    MaternInTime(2.5, 60.0),
+)  # of levels
+SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # of the rest
+LEVELS = tuple(MovingLevel(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
+STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # factors of one length scale at a time, and bounds of their product
+COORDINATES = 64  # up to which coordinates have length scales of their own
+QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # factors of the noise beyond the bank's, and its bounds
+CLEARLY, PASSES = 3.0, 8  # nats that each of these steps must gain; how many steps there are at most
+OUTLIERS = 4  # that one expert ignores at most
+LEAST = 12  # observations before anything is searched for
 
 
 @dataclass(frozen=True, eq=False)
-class Survey:
-    """The whole bank on what is remembered: which experts to follow until the next survey, and their weights."""
+class Pool:
+    """Experts with their forecasts of a window and their prior weights; those with prior weight 0 enter later."""
+
+    data: Observations
+    experts: tuple[Expert, ...]
+    forecasts: tuple[Forecast, ...]
+    prior: Array  # (E,)
+
+    @cached_property
+    def path(self) -> Array:
+        """The weights before each observation and after the last: (n + 1, E)."""
+        return weight_path(self.forecasts, self.prior, self.data)
+
+    def heaviest_at(self, place: int) -> Expert:
+        """The expert with the largest weight before the observation at index `place`."""
+        return self.experts[int(np.argmax(self.path[place]))]
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The whole bank on the memory: which experts to follow until the next search, and their weights."""
 
     bank: Bank
     memory: Memory
 
     @property
-    def seen(self) -> Seen:
-        return self.memory.kept
+    def data(self) -> Observations:
+        return self.memory.selected
 
     @cached_property
     def weighted(self) -> tuple[tuple[Expert, ...], Array]:
         """Every expert, those that were found included, and their weights now."""
-        experts, fits = self.bank.experts, self.bank.forecasts(self.bank.experts, self.seen)
-        found = self._found(fits)
-        prior = np.concatenate([np.ones(len(experts)), np.full(len(found), FOUND)])
-        experts, fits = experts + found, fits + self.bank.forecasts(found, self.seen)
-        path = self.bank.weights(fits, prior, self.seen)
-        for changes in (self._changes, self._around, self._again):
-            born = changes(experts, path)
-            if not born:
+        nobody = Pool(self.data, (), (), np.zeros(0))
+        pool = self._joined(nobody, self.bank.experts, 1.0)
+        pool = self._joined(pool, self._found(pool.forecasts), FOUND_WEIGHT)
+        for changes in (self._changes, self._redated, self._second_noise_changes):
+            new = changes(pool)
+            if not new:
                 break
-            experts, fits = experts + born, fits + self.bank.forecasts(born, self.seen)
-            prior = np.concatenate([prior, np.zeros(len(born))])
-            path = self.bank.weights(fits, prior, self.seen)
-        return experts, path[-1]
+            pool = self._joined(pool, new, 0.0)
+        return pool.experts, pool.path[-1]
 
     @cached_property
-    def live(self) -> tuple[tuple[Expert, ...], Array]:
+    def leading(self) -> tuple[tuple[Expert, ...], Array]:
         """The heaviest experts and their weights, which add up to 1."""
         experts, w = self.weighted
-        order = np.argsort(-w, kind="stable")[: self.bank.most]
-        kept = order[w[order] >= self.bank.least * w[order[0]]]
+        kept = heaviest(w, most=self.bank.most, least=self.bank.least)
         return tuple(experts[i] for i in kept), w[kept] / w[kept].sum()
 
     @cached_property
     def fits(self) -> tuple[Fit, ...]:
-        """These on what was seen."""
-        return tuple(self.bank.fits(self.live[0], self.seen))
+        """The leading experts, fitted to the data."""
+        return tuple(self.bank.fits(self.leading[0], self.data))
 
-    # --- ways to move -------------------------------------------------------------------------------------------
+    def _joined(self, pool: Pool, new: tuple[Expert, ...], prior: float) -> Pool:
+        """`pool` and new experts, each with this prior weight."""
+        forecasts = pool.forecasts + tuple(self.bank.forecasts(new, self.data))
+        return Pool(self.data, pool.experts + new, forecasts, np.append(pool.prior, np.full(len(new), prior)))
 
-    def _found(self, fits: Sequence[Forecast]) -> tuple[Expert, ...]:
-        """What says more of the window than the bank's best does: a shape, a cycle, or a tide, for every family."""
-        if len(self.seen) < LEAST:
+    # --- shapes, noises, cycles and levels -----------------------------------------------------------------------
+
+    def _found(self, forecasts: Sequence[Forecast]) -> tuple[Expert, ...]:
+        """New families whose shape, noise, cycle or level predicts the window better than the bank's best expert."""
+        if len(self.data) < LEAST:
             return ()
-        best = self._refined(max(fits, key=lambda f: f.evidence))
-        new = [best.expert.shape] if best.expert.stretch else []
-        beyond = () if best.expert.noise in self.bank.noises else (best.expert.noise,)
-        cycle = self._best({replace(best.expert, time=cycle): cycle for cycle in self._cycles}, best.evidence + AHEAD)
-        beside = {replace(best.expert, time=t, tide=tide): tide for tide in self._tides for t in SLOW}
-        tide = self._best(beside, best.evidence)
-        shapes, noises = self.bank.shapes + new, (*self.bank.noises, *beyond)
-        found = self.bank.families_of(self.bank.times, new) + self.bank.families_of(self.bank.times, shapes, beyond)
-        if cycle:
-            cycles = [Cyclic(cycle.period, r, e) for r in ROUGHNESS for e in WANING]
-            found += self.bank.families_of(cycles, shapes, noises)
-        if tide:
-            found += self.bank.families_of(SLOW, shapes, noises, tide)
-        return found
+        best = self._refined(max(forecasts, key=lambda f: f.log_likelihood))
+        shape = [best.expert.shape] if best.expert.stretch else []
+        noise = () if best.expert.noise in self.bank.noises else (best.expert.noise,)
+        shapes, noises = self.bank.shapes + shape, (*self.bank.noises, *noise)
+        level = self._level(best)
+        return (
+            self.bank.families_of(self.bank.times, shape)
+            + self.bank.families_of(self.bank.times, shapes, noise)
+            + self.bank.families_of(self._cycles(best), shapes, noises)
+            + self.bank.families_of(SLOW if level else (), shapes, noises, level)
+        )
 
     def _refined(self, best: Forecast) -> Forecast:
-        """`best` with lengthscales of their own, or another noise, one step at a time while it says clearly more."""
+        """`best` with length scales of their own, or another noise, one step at a time while it predicts better."""
         for _ in range(PASSES):
-            near = _stretches(best.expert, self.seen.X.shape[1]) if self.bank.ard else []
+            near = _stretches(best.expert, self.data.X.shape[1]) if self.bank.ard else []
             near += _noises(best.expert, self.bank)
-            better = max(self.bank.forecasts(near, self.seen), key=lambda f: f.evidence, default=best)
-            if better.evidence < best.evidence + CLEARLY:
+            better = max(self.bank.forecasts(near, self.data), key=lambda f: f.log_likelihood, default=best)
+            if better.log_likelihood < best.log_likelihood + CLEARLY:
                 break
             best = better
         return best
 
-    def _best(self, scan: Mapping[Expert, What], bar: float) -> What | None:
-        """What the best of these experts tries, if its evidence is above the bar."""
-        best = max(self.bank.forecasts(tuple(scan), self.seen), key=lambda f: f.evidence, default=None)
-        return scan[best.expert] if best and best.evidence > bar else None
+    def _cycles(self, best: Forecast) -> list[Cyclic]:
+        """Cycles of the period with which the best expert predicts best, if that is clearly better; else none."""
+        span = float(np.ptp(self.data.clock))
+        periods = [p for p in PERIODS if REPEATS * p <= span] if self.bank.cycles else []
+        cyclic = [replace(best.expert, time=Cyclic(p, 1.0, 0.001)) for p in periods]
+        found = self._best_above(best.log_likelihood + AHEAD, cyclic)
+        if found is None:
+            return []
+        assert isinstance(found.time, Cyclic)
+        return [Cyclic(found.time.period, roughness, waning) for roughness in ROUGHNESS for waning in WANING]
 
-    @property
-    def _cycles(self) -> list[Cyclic]:
-        span = float(np.ptp(self.seen.clock))
-        return [Cyclic(p, 1.0, 0.001) for p in PERIODS if TURNS * p <= span] if self.bank.cycles else []
+    def _level(self, best: Forecast) -> MovingLevel | None:
+        """The moving level with which the best expert predicts best, if that is better than without."""
+        levels = LEVELS if self.bank.levels else ()
+        moving = [replace(best.expert, time=time, level=level) for level in levels for time in SLOW]
+        found = self._best_above(best.log_likelihood, moving)
+        return found.level if found else None
 
-    @property
-    def _tides(self) -> Sequence[Tide]:
-        return TIDES if self.bank.tides else ()
+    def _best_above(self, bar: float, experts: Sequence[Expert]) -> Expert | None:
+        """The expert that predicts the window best, if its log likelihood is above the bar."""
+        best = max(self.bank.forecasts(experts, self.data), key=lambda f: f.log_likelihood, default=None)
+        return best.expert if best and best.log_likelihood > bar else None
 
     # --- changes ------------------------------------------------------------------------------------------------
 
     @property
     def _places(self) -> list[int]:
-        """Where changes may have been."""
-        n = len(self.seen)
+        """The indices of observations at which a change is tried."""
+        n = len(self.data)
         return sorted({*range(STEP, n, STEP), *(n - age for age in YOUNG if age < n)})
 
-    def _changes(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
-        """At dates all over the window: restarts of the heaviest families, standing still, and changes of noise."""
-        if not self.bank.changes or len(self.seen) < STEP:
+    def _changes(self, pool: Pool) -> tuple[Expert, ...]:
+        """Restarts and changes of noise at dates all over the window, and experts that ignore outliers."""
+        if not self.bank.changes or len(self.data) < STEP:
             return ()
-        families = self.bank.families(experts)
-        heads = dict(zip(families.tolist(), experts, strict=True))
-        heaviest = np.argsort(-np.bincount(families, path[-1]), kind="stable")[:FAMILIES].tolist()
-        still = self.bank.times[0]
-        again = (Expert(heads[f].kernel, still, heads[f].noise, stretch=heads[f].stretch) for f in heaviest)
-        restarts = tuple(self._dated(e, place) for e in again for place in self._places)
-        return restarts + self._louder(experts, path, self._places) + self._without_outliers(experts, path)
+        return self._restarts(pool) + self._noise_changes(pool, self._places) + self._ignoring_outliers(pool)
 
-    def _without_outliers(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
-        """Whoever was heaviest when they came, without them, one after the other."""
-        were = {experts[i]: None for i in np.argmax(path[:-1], axis=1) if not experts[i].since}
-        return tuple(
-            e for f in self.bank.forecasts(tuple(were), self.seen) for e in without_outliers(self.bank, f, self.seen)
-        )
+    def _restarts(self, pool: Pool) -> tuple[Expert, ...]:
+        """Restarts of the heaviest families at every date, with a function that does not drift."""
+        family, still = families(pool.experts), self.bank.times[0]
+        member = dict(zip(family.tolist(), pool.experts, strict=True))
+        leading = np.argsort(-np.bincount(family, pool.path[-1]), kind="stable")[:FAMILIES].tolist()
+        heads = (Expert(e.kernel, still, e.noise, stretch=e.stretch) for e in map(member.__getitem__, leading))
+        return tuple(e.dated(self._number(place)) for e in heads for place in self._places)
 
-    def _louder(self, experts: Sequence[Expert], path: Array, places: Iterable[int]) -> tuple[Expert, ...]:
-        """Whoever is heaviest at each of these places, with every other noise from there on."""
-        made: list[Expert] = []
-        for place in places:
-            e, number = experts[int(np.argmax(path[place]))], int(self.seen.numbers[place])
-            if e.changed < number and not e.since:
-                then = (*e.earlier, (number, e.noise))
-                made += (replace(e, noise=noise, earlier=then) for noise in self.bank.noises if noise != e.noise)
-        return tuple(made)
+    def _noise_changes(self, pool: Pool, places: Iterable[int]) -> tuple[Expert, ...]:
+        """The heaviest expert at each of these places, with every other noise from there on."""
+        return tuple(e for p in places for e in self._other_noises(pool.heaviest_at(p), self._number(p)))
 
-    def _around(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
-        """The best of those that changed, at dates around it."""
-        changed = np.array([e.changed > 0 for e in experts])
-        best = experts[int(np.argmax(np.where(changed, path[-1], -1.0)))]
-        place, there = self.seen.place(best.changed), set(experts)
-        places = range(max(place - STEP, 0) + 1, min(place + STEP, len(self.seen)))
-        return tuple(e for e in (self._dated(best, p) for p in places) if e not in there)
+    def _other_noises(self, expert: Expert, number: int) -> list[Expert]:
+        """`expert` with every other noise from `number` on, unless it is a restart or changed later."""
+        if expert.since or expert.last_change >= number:
+            return []
+        earlier = (*expert.earlier, (number, expert.noise))
+        return [replace(expert, noise=noise, earlier=earlier) for noise in self.bank.noises if noise != expert.noise]
 
-    def _again(self, experts: Sequence[Expert], path: Array) -> tuple[Expert, ...]:
-        """Where the noise changed, it may have changed again."""
-        once = [place for place in self._places if experts[int(np.argmax(path[place]))].earlier]
-        return self._louder(experts, path, once)
+    def _ignoring_outliers(self, pool: Pool) -> tuple[Expert, ...]:
+        """Every expert that was the heaviest at some time, without its outliers."""
+        leaders = (pool.experts[i] for i in np.argmax(pool.path[:-1], axis=1))
+        leaders_once = tuple(dict.fromkeys(e for e in leaders if not e.since))
+        forecasts = self.bank.forecasts(leaders_once, self.data)
+        return tuple(e for f in forecasts for e in without_outliers(self.bank, f, self.data))
 
-    def _dated(self, expert: Expert, place: int) -> Expert:
-        """The same with its last change at `place`."""
-        number = int(self.seen.numbers[place])
-        if not expert.earlier:
-            return replace(expert, since=number)
-        *earlier, (_, noise) = expert.earlier
-        return replace(expert, earlier=(*earlier, (number, noise)))
+    def _redated(self, pool: Pool) -> tuple[Expert, ...]:
+        """The best expert with a change, at dates around that change."""
+        changed = np.array([e.last_change > 0 for e in pool.experts])
+        best = pool.experts[int(np.argmax(np.where(changed, pool.path[-1], -1.0)))]
+        place, known = self.data.place(best.last_change), set(pool.experts)
+        places = range(max(place - STEP, 0) + 1, min(place + STEP, len(self.data)))
+        return tuple(e for e in (best.dated(self._number(p)) for p in places) if e not in known)
+
+    def _second_noise_changes(self, pool: Pool) -> tuple[Expert, ...]:
+        """Further changes of noise at the dates at which the heaviest expert already had one."""
+        return self._noise_changes(pool, [p for p in self._places if pool.heaviest_at(p).earlier])
+
+    def _number(self, place: int) -> int:
+        return int(self.data.numbers[place])
 
 
-def without_outliers(bank: Bank, fit: Forecast, seen: Seen, since: int = 0) -> list[Expert]:
-    """The same without the first that it takes for an outlier, from number `since` on; then without the next, too."""
+def without_outliers(bank: Bank, forecast: Forecast, data: Observations, since: int = 0) -> list[Expert]:
+    """Its expert without the first outlier from number `since` on; that one without the next, too; and so on."""
     made: list[Expert] = []
     while len(made) < OUTLIERS:
-        numbers = seen.numbers[fit.first + fit.outliers]
-        outliers = numbers[(numbers >= max(since, fit.expert.changed)) & (numbers < seen.numbers[-1])]
+        numbers = data.numbers[forecast.first + forecast.outliers]
+        outliers = numbers[(numbers >= max(since, forecast.expert.last_change)) & (numbers < data.numbers[-1])]
         if not len(outliers):
             break
-        made.append(fit.expert.without(int(outliers[0])))
-        [fit] = bank.forecasts(made[-1:], seen)
+        made.append(forecast.expert.without(int(outliers[0])))
+        [forecast] = bank.forecasts(made[-1:], data)
     return made
 
 
 def _stretches(expert: Expert, dim: int) -> list[Expert]:
-    """The same with one lengthscale shorter or longer; of one the bank has enough, of too many none is tried."""
+    """Copies with one length scale shorter or longer; none in one dimension, for which the bank has enough."""
     if not 1 < dim <= COORDINATES:
         return []
     now = expert.stretch or (1.0,) * dim
-    longer = [(j, now[j] * factor) for j in range(dim) for factor in STRETCHES]
-    within = [(j, length) for j, length in longer if LIMITS[0] <= length <= LIMITS[1]]
+    changed = [(j, now[j] * factor) for j in range(dim) for factor in STRETCHES]
+    within = [(j, length) for j, length in changed if LIMITS[0] <= length <= LIMITS[1]]
     return [replace(expert, stretch=(*now[:j], length, *now[j + 1 :])) for j, length in within]
 
 
 def _noises(expert: Expert, bank: Bank) -> list[Expert]:
-    """The same with a noise further out where it has the bank's least or largest, and every way to move."""
+    """Copies with a noise beyond the bank's, if it has the bank's smallest or largest, and every kernel of time."""
     lower = [expert.noise * QUIETER] if expert.noise <= min(bank.noises) else []
     higher = [expert.noise * NOISIER] if expert.noise >= max(bank.noises) else []
     within = [noise for noise in (*lower, *higher) if BEYOND[0] <= noise <= BEYOND[1]]

@@ -1,7 +1,7 @@
-"""Coefficients and values of f_t, computed in blocks of steps and discarded again.
+"""Coefficients and values of a world's f_t, computed a block of steps at a time; the last few blocks are stored.
 
-A block of values is one matrix product, and always the same one, so that f_t has the same bits in whatever order it is
-requested. Memory is bounded: a few blocks, and for a chain the coefficients at which each block begins.
+A block of values is one matrix product, and always the same one, so that f_t has the same bits in whatever order the
+steps are asked for. Memory is bounded: a few blocks, and for a chain the last coefficients of each block.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from driftwise.records import Array
 from driftwise.rng import Stream, generator
 
 BLOCK = 64
-KEPT = 4  # blocks
-AHEAD = 50_000  # steps that a chain is played for one that is asked for
+KEPT = 4  # blocks that are stored
+AHEAD = 50_000  # most steps that a chain is computed ahead
 LONGEST = 100_000  # steps that are summed over
 
 V = TypeVar("V")
 
 
 class Recent(OrderedDict[Hashable, V]):
-    """A cache of the last few results."""
+    """The last few values that were computed, by key."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Recent(OrderedDict[Hashable, V]):
         return self[key]
 
 
-class Tape:
+class Playback:
     """f_1, f_2, … of a drift whose functions come from `seed`."""
 
     def __init__(self, basis: Basis, drift: Drift, seed: int, features: Callable[[], Array]) -> None:

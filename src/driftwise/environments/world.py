@@ -16,7 +16,7 @@ from driftwise import checks
 from driftwise.environments.drift import Drift, as_drift
 from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import maxima, scan_points
-from driftwise.environments.playback import KEPT, Recent, Tape, place
+from driftwise.environments.playback import KEPT, Playback, Recent, place
 from driftwise.environments.rkhs import Basis, as_basis, description
 from driftwise.gp.kernels import Kernel
 from driftwise.records import Array, Point
@@ -106,14 +106,14 @@ class World:
 
     def value(self, t: int, X: Array) -> Array:
         """f_t at the rows of X: (n,)."""
-        if X is self.space.points:
-            return self._tape.values(t).copy()
         X = checks.table("X", X, columns=self.space.dim)
+        if self.space.points is not None and np.array_equal(X, self.space.points):
+            return self._playback.values(t).copy()
         # from the same table that the optimum is taken from: regret is exactly 0 there, not 1e-16
         known = [self._index.get(tuple(x), -1) for x in X.tolist()]
         if -1 not in known:
-            return self._tape.values(t)[known]
-        return self.basis.features(X) @ self._tape.coefficients(t)
+            return self._playback.values(t)[known]
+        return self.basis.features(X) @ self._playback.coefficients(t)
 
     def observe(self, t: int, x: Array) -> float:
         """f_t(x) + η_t."""
@@ -129,23 +129,23 @@ class World:
 
     def norm(self, t: int) -> float:
         """‖f_t‖_H."""
-        return float(self.basis.norms(self._tape.coefficients(t)[None])[0])
+        return float(self.basis.norms(self._playback.coefficients(t)[None])[0])
 
     def bound(self, horizon: int) -> float:
         """B = max ‖f_t‖_H over t ≤ horizon."""
-        return float(max(self.basis.norms(C).max() for C in self._tape.coefficient_blocks(horizon)))
+        return float(max(self.basis.norms(C).max() for C in self._playback.coefficient_blocks(horizon)))
 
     def variation(self, horizon: int) -> float:
         """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H."""
-        moves = differences(self._tape.coefficient_blocks(horizon))
+        moves = differences(self._playback.coefficient_blocks(horizon))
         return float(sum(self.basis.norms(C).sum() for C in moves))
 
     def sup_variation(self, horizon: int) -> float:
         """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, and to 1e-6 per step on a box."""
         if self.space.points is not None:
-            moves = differences(self._tape.value_blocks(horizon))
+            moves = differences(self._playback.value_blocks(horizon))
             return float(sum(np.abs(V).max(axis=1).sum() for V in moves))
-        moves = differences(self._tape.coefficient_blocks(horizon))
+        moves = differences(self._playback.coefficient_blocks(horizon))
         return float(sum(np.maximum(self._maxima(C)[1], self._maxima(-C)[1]).sum() for C in moves))
 
     # --- what it keeps in mind, all of which can be made again -------------------------------------------------
@@ -154,8 +154,8 @@ class World:
         return description(self)
 
     @cached_property
-    def _tape(self) -> Tape:
-        return Tape(self.basis, self.drift, self.seed, lambda: _features(self.basis, self.space))
+    def _playback(self) -> Playback:
+        return Playback(self.basis, self.drift, self.seed, lambda: _features(self.basis, self.space))
 
     @cached_property
     def _index(self) -> dict[Point, int]:
@@ -168,11 +168,11 @@ class World:
 
     def _optimum(self, t: int) -> tuple[Array, float]:
         if self.space.points is not None:
-            values = self._tape.values(t)
+            values = self._playback.values(t)
             i = int(np.argmax(values))
             return self.space.points[i], float(values[i])
         block, row = place(t)
-        X, tops = self._optima.get_or(block, lambda: self._maxima(self._tape.coefficient_block(block)))
+        X, tops = self._optima.get_or(block, lambda: self._maxima(self._playback.coefficient_block(block)))
         return X[row], float(tops[row])
 
     def _maxima(self, C: Array) -> tuple[Array, Array]:

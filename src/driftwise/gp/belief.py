@@ -18,11 +18,11 @@ from driftwise.records import Array, Ask, Observation, Point
 from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
 
-LARGEST_GRID = 20_000  # candidates up to which a belief is kept at all of them, a row of numbers for each observation
+LARGEST_GRID = 20_000  # candidates up to which a belief is stored at all of them: one row per observation
 
 
 class Belief(Protocol):
-    """What `Posterior` and `GridPosterior` have in common, and all that policies and widths use."""
+    """The interface of `Posterior` and `GridPosterior`, which is all that policies and widths use."""
 
     def __len__(self) -> int: ...
     def observe(self, seen: Observation, *, keep: int | None = None) -> Self: ...
@@ -43,14 +43,14 @@ class Belief(Protocol):
 
 
 class Width(Protocol):
-    """β_t: what multiplies the standard deviation when `belief` is asked for step `number`."""
+    """β_t, the factor of the standard deviation in step `number`, given the belief."""
 
     def __call__(self, belief: Belief, number: int) -> float: ...
 
 
 @dataclass(frozen=True)
 class Model:
-    """What is assumed of the world: a space, a kernel on it (in its unit cube) and a noise variance λ."""
+    """The assumptions about the world: a space, a kernel on it (in its unit cube) and a noise variance λ."""
 
     space: Space
     kernel: Kernel = field(default_factory=Matern)
@@ -60,7 +60,7 @@ class Model:
     def __post_init__(self) -> None:
         object.__setattr__(self, "space", as_space(self.space))
         as_kernel("kernel", self.kernel)
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
         object.__setattr__(self, "standardise", checks.flag("standardise", self.standardise))
         check_size("the kernel", self.space, limits.OBSERVATIONS)
 
@@ -79,7 +79,7 @@ class Model:
 
 
 def check_size(who: str, space: Space, observations: int, *, experts: int = 1) -> None:
-    """Refused where the kernel between all candidates and so many observations, of each expert, is beyond limits."""
+    """Refuses a space with more candidates × observations, for each expert, than `limits` allows."""
     n, d = 0 if space.points is None else len(space.points), space.dim
     each = f"{observations:,} observations × ({d:,} coordinates + {n:,} candidates"
     what = each + (f" × {experts} experts)" if experts > 1 else ")")
@@ -120,7 +120,7 @@ def optimistic(model: Model, belief: Belief, width: Width, ask: Ask) -> Array:
 
 
 def check_kernel(kernel: Kernel, space: Space) -> None:
-    """What a kernel cannot do on this space is refused now, and not at the first ask."""
+    """Refuses a kernel that cannot be evaluated on this space now, and not at the first ask."""
     X = space.points if space.points is not None else space.sample(generator(seed=0), 8)
     with np.errstate(all="ignore"):
         largest = float(np.max(np.append(kernel.diagonal(X), np.abs(kernel(X[:1], X)))))

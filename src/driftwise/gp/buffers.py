@@ -14,26 +14,26 @@ Column = NDArray[Any]  # (k,) or (k, m)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class SharedRows:
     """The rows [start, stop) of several columns.
 
-    A row is written behind a slice only if nobody wrote there before, and otherwise into a copy: no state ever sees
-    another's rows.
+    A row is appended in place only if no other state appended there before, and otherwise to a copy: the rows of a
+    state never change.
 
-    >>> one = Rows.of(np.zeros(0), room=4).append(1.0)
+    >>> one = SharedRows.of(np.zeros(0), room=4).append(1.0)
     >>> two, other = one.append(2.0), one.append(3.0)
     >>> [rows.views[0].tolist() for rows in (one, two, other, two.drop(1))]
     [[1.0], [1.0, 2.0], [1.0, 3.0], [2.0]]
     """
 
     buffers: tuple[Column, ...]
-    filled: list[int]  # one cell, shared by all who share the buffers
+    filled: list[int]  # how many rows are written: one cell, shared by all states with these buffers
     start: int
     stop: int
-    room: int  # for so many rows more than there are, when buffers are made
+    room: int  # spare rows of new buffers
 
     @classmethod
-    def of(cls, *columns: Column, room: int) -> Rows:
+    def of(cls, *columns: Column, room: int) -> SharedRows:
         n = len(columns[0])
         buffers = tuple(_buffer(column, n + room) for column in columns)
         for buffer, column in zip(buffers, columns, strict=True):
@@ -49,19 +49,19 @@ class Rows:
         kept = slice(self.start, self.stop)
         return tuple([buffer[kept] for buffer in self.buffers])  # a list is made faster than a generator
 
-    def append(self, *row: Any) -> Rows:
-        """With one row behind."""
+    def append(self, *row: Any) -> SharedRows:
+        """With one more row at the end."""
         stop = self.stop
         if not self.filled[0] == stop < len(self.buffers[0]):
-            return Rows.of(*self.views, room=self.room).append(*row)
+            return SharedRows.of(*self.views, room=self.room).append(*row)
         for buffer, value in zip(self.buffers, row, strict=True):
             buffer[stop] = value
         self.filled[0] = stop + 1
-        return Rows(self.buffers, self.filled, self.start, stop + 1, self.room)
+        return SharedRows(self.buffers, self.filled, self.start, stop + 1, self.room)
 
-    def drop(self, n: int) -> Rows:
+    def drop(self, n: int) -> SharedRows:
         """Without the first n rows."""
-        return Rows(self.buffers, self.filled, self.start + n, self.stop, self.room)
+        return SharedRows(self.buffers, self.filled, self.start + n, self.stop, self.room)
 
 
 def _buffer(column: Column, rows: int) -> Column:

@@ -1,12 +1,12 @@
-"""Times as users give them: in any unit, equal, backwards, and once in a while wrong.
+"""Times as users give them: in any unit, possibly equal, out of order or wrong.
 
-Nobody can say which of two times is wrong, a long pause is real, and a belief that was made by one reckoning cannot be
-extended by another. So in a window each time counts from the nearest one before it in the log, by the gap as it is, or
-by its logarithm where that is LONG: `reckoned`. It depends on what came before alone. A time that is wrong once is far
-from all the others, which keep their true gaps; a long pause stays one.
+It cannot be known which of two times is wrong, a long pause may be real, and a fit in one count of time cannot be
+extended in another. So in a window each time counts from the nearest one before it in the log, by the gap between them,
+or by the gap's logarithm if that is LONG: `reckoned`. The result depends on earlier observations alone. A single wrong
+time is far from all the others, which keep their true gaps; a long pause stays long.
 
-What forgets for good as time goes by, as a filter does, cannot go back. It takes the median of three times for the one
-in the middle, as soon as the third is there: `middle`. Of times that never run backwards that is the one in the middle.
+A filter discards information as time passes and cannot go back. It replaces each time by the median of itself and its
+two neighbours, as soon as the later one is there: `middle`. If times never run backwards that changes nothing.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from numpy.typing import NDArray
 
 from driftwise.records import Array
 
+LONG = 1e6  # typical gaps beyond which a gap counts by its logarithm
 LARGEST = 1e90  # times beyond count as this: no square of them overflows, and no scale fitted to them is refused
-LONG = 1e6  # typical gaps, after which all is forgotten or nothing ever is
 
 
 def bounded(at: Array) -> Array:
-    """None beyond LARGEST, so that no product of two of them overflows: (n,)."""
+    """The times, clipped to ±LARGEST: (n,)."""
     return np.clip(at, -LARGEST, LARGEST)
 
 
 def bound(at: float) -> float:
-    """The same of one."""
+    """The same for one time."""
     return max(-LARGEST, min(at, LARGEST))
 
 
 def middle(before: float | None, at: float, after: float) -> float:
-    """The median of three times, `before` being long ago where it is not known.
+    """The median of three times; an unknown `before` counts as −∞.
 
     >>> middle(30.0, 31.0, 32.0), middle(30.0, 1.7e12, 32.0), middle(30.0, 0.0, 32.0), middle(None, 1.7e12, 1.0)
     (31.0, 32.0, 30.0, 1.0)
@@ -42,7 +42,7 @@ def middle(before: float | None, at: float, after: float) -> float:
 
 
 def typical_gap(at: Array, numbers: NDArray[np.int64]) -> float:
-    """The median time from one observation to the next, of those that are not 0.
+    """The median of the gaps from one observation to the next that are not 0.
 
     >>> typical_gap(np.array([10.0, 20.0, 20.0, 40.0, 1e12]), np.arange(5))
     20.0
@@ -53,7 +53,7 @@ def typical_gap(at: Array, numbers: NDArray[np.int64]) -> float:
 
 
 def reckoned(at: Array, gap: float, *, known: Array | None = None) -> Array:
-    """Elapsed time, of which that of the first observations may be `known`: (n,). Else it begins with 0.
+    """Elapsed time: (n,). That of the first observations may be `known`; otherwise it begins with 0.
 
     >>> reckoned(np.array([5.0, 6.0, 7.0, 1.7e12, 8.0, 9.0]), 1.0).round(-6).tolist()
     [0.0, 0.0, 0.0, 15000000.0, 0.0, 0.0]

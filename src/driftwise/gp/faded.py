@@ -24,7 +24,7 @@ from driftwise.records import Array, Observation, Point
 
 @dataclass(frozen=True, eq=False)
 class WeightedPosterior:
-    """A `Belief`; `double` says whose deviation it tells.
+    """A `Belief` with the deviation σ̃, or σ́ if `double`.
 
     >>> from driftwise.gp.kernels import Linear
     >>> seen = Posterior(Linear(), 1.0).append([1.0], 1.0).append([1.0], 0.0)
@@ -48,7 +48,7 @@ class WeightedPosterior:
         return len(self.aged)
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> WeightedPosterior:
-        """With one observation more, of weight 1; the others do not age by it."""
+        """The posterior after one more observation, of weight 1; the weights of the others stay."""
         aged = self.aged.observe(seen, keep=keep)
         return WeightedPosterior(aged, np.append(self.u, 1.0)[-len(aged) :], self.double)
 

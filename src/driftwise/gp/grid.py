@@ -1,11 +1,12 @@
-"""The same posterior on finitely many candidates, kept up to date at all of them while the window slides.
+"""The same posterior on finitely many candidates, updated at all of them while the window slides.
 
 Forgetting the oldest point and observing a new one each change mean and variance along one vector over the candidates:
 
     forget:   a = Kᵀp,          mean −= a (pᵀy)/p₀,           var += a²/p₀,       p = A⁻¹e₁
     observe:  c = Kᵀv − k(x,·),  mean −= c (y − vᵀy)/s,        var −= c²/s,        v = A⁻¹k(x), s = k(x,x) + λ − k(x)ᵀv
 
-With K and y the window's kernel rows and rewards, the new ones behind them, and Z and D of `linalg.Window`, that is
+With K and y the window's kernel rows and rewards, those of the new observation last, and Z and D of
+`linalg.WindowInverse`, that is
 
     C = Z K,    mean += (Z y)ᵀ D C,    var −= the diagonal of Cᵀ D C
 
@@ -25,9 +26,9 @@ from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.gp.buffers import Rows
+from driftwise.gp.buffers import SharedRows
 from driftwise.gp.kernels import Kernel
-from driftwise.gp.linalg import Factor, Inverse, Window, add_outer, cholesky, solve_lower
+from driftwise.gp.linalg import Factor, Inverse, WindowInverse, add_outer, cholesky, solve_lower
 from driftwise.gp.posterior import Posterior, location_scale
 from driftwise.records import Array, Observation, Point
 
@@ -35,10 +36,10 @@ Index = NDArray[np.intp]
 
 REFRESH = 512  # everything is computed afresh when the observation's number passes a multiple of this
 # the noise, as a part of the largest prior variance:
-WELL_CONDITIONED = 5e-3  # from here on, updating the inverse keeps all the digits we promise
+WELL_CONDITIONED = 5e-3  # from here on, updating the inverse is accurate enough
 SINGULAR = 1e-7  # below this nothing is updated: every step computes everything afresh
 SPARE = 64  # observations that fit behind a window before its buffers are copied
-LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is kept (50 MB)
+LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is stored (50 MB)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Grid:
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        checks.positive("noise", self.noise, fix="it is a variance, as 0.01")
+        checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01")
 
     def index(self, x: Sequence[float]) -> int:
         """Which candidate x is."""
@@ -59,6 +60,10 @@ class Grid:
             return self._index[tuple(x)]
         except KeyError:
             raise InvalidInput(f"{tuple(x)} is none of the {len(self.points)} candidates") from None
+
+    def is_all(self, X: Array) -> bool:
+        """Whether the rows of X are the candidates, all of them and in their order."""
+        return X is self.points or np.array_equal(X, self.points)
 
     def row(self, i: int) -> Array:
         """k(x_i, ·) at every candidate: (n,)."""
@@ -79,7 +84,7 @@ class Grid:
 
     @cached_property
     def relative_noise(self) -> float:
-        """λ / max k(x, x): what says how well conditioned a window can be relied on to be."""
+        """λ / max k(x, x), which bounds the condition number of a window."""
         return self.noise / max(float(self.prior.max()), 1e-300)
 
     @cached_property
@@ -97,14 +102,14 @@ class GridPosterior:
     """GP(0, k) given a window of observations, at every candidate. The same interface as `Posterior`."""
 
     grid: Grid
-    contents: Rows  # the candidates observed, (w,), Y, (w, q), and K, (w, n): oldest first
-    window: Window  # A⁻¹
+    contents: SharedRows  # the candidates observed, (w,), Y, (w, q), and K, (w, n): oldest first
+    window: WindowInverse  # A⁻¹
     mean: Array  # (q, n): what Y's columns predict
     var: Array  # (n,)
     information_gain: float  # ½ ln det(I + K/λ)
     last: int  # the number of the newest observation
     fixed_units: tuple[float, float] | None = None
-    alpha: Array | None = None  # (w, n): A⁻¹K, kept up to date where `weighing` asked for it
+    alpha: Array | None = None  # (w, n): A⁻¹K, updated if `weighing` asked for it
 
     @classmethod
     def prior(cls, grid: Grid) -> GridPosterior:
@@ -121,7 +126,7 @@ class GridPosterior:
         engine = Inverse if grid.relative_noise >= WELL_CONDITIONED else Factor
         return cls(
             grid=grid,
-            contents=Rows.of(where, Y, K, room=SPARE),
+            contents=SharedRows.of(where, Y, K, room=SPARE),
             window=engine.of(own, grid.noise),
             mean=solve_lower(L, Y).T @ V,
             var=grid.prior - np.einsum("wn,wn->n", V, V),
@@ -139,20 +144,20 @@ class GridPosterior:
 
     @property
     def Y(self) -> Array:
-        """The rewards and, where they are to be standardised, ones beside them: (w, q)."""
+        """The rewards and, if they are standardised, a column of ones: (w, q)."""
         return self.contents.views[1]
 
     def weighing(self) -> GridPosterior:
-        """The same, with α(x) = A⁻¹k(x) kept up to date at every candidate, as the belief is."""
+        """The same, with α(x) = A⁻¹k(x) updated at every candidate along with mean and variance."""
         return replace(self, alpha=self.window.solve(self.contents.views[2]))
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> GridPosterior:
-        """The posterior after `seen`, of the last `keep` observations where that is given.
+        """The posterior after `seen`, of the last `keep` observations if that is given.
 
         When the number passes a multiple of REFRESH the posterior is computed from its contents alone, so that a
-        replay of the last keep + REFRESH observations ends in the same bits.
+        replay of the last keep + REFRESH observations gives the same bits.
         """
         i = self.grid.index(seen.x)
         if not math.isfinite(seen.y):
@@ -165,11 +170,11 @@ class GridPosterior:
         return self._change(i, seen.y, seen.number, drop=drop)
 
     def _due(self, number: int) -> bool:
-        """Whether all is to be computed afresh."""
+        """Whether everything is computed afresh at this number."""
         return number // REFRESH != self.last // REFRESH or self.grid.relative_noise < SINGULAR
 
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
-        """Observe candidate i and, where drop is 1, forget the oldest."""
+        """Observe candidate i and, if drop is 1, forget the oldest."""
         row, kxx = self.grid.row(i), float(self.grid.prior[i])
         grown = self.contents.append(i, self._target(y), row)
         where, Y, K = grown.views
@@ -205,8 +210,8 @@ class GridPosterior:
     # --- what it says -------------------------------------------------------------------------------------------
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """μ and σ at the rows of X; at the grid's own points they are already there."""
-        if X is not self.grid.points:
+        """μ and σ at the rows of X; at all candidates they are up to date already."""
+        if not self.grid.is_all(X):
             return self.general.predict(X)
         location, scale = self.units
         mean = (self.mean[0] - location * self.mean[1]) / scale if self.grid.standardise else self.mean[0]
@@ -215,7 +220,7 @@ class GridPosterior:
 
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, w)."""
-        if self.alpha is not None and X is self.grid.points:
+        if self.alpha is not None and self.grid.is_all(X):
             return self.alpha.T
         return self.general.weights(X)
 

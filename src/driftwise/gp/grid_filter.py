@@ -1,4 +1,4 @@
-"""The same belief as a Kalman filter on finitely many candidates: exact, with all the data, at the same cost for ever.
+"""The same belief as a Kalman filter on finitely many candidates: exact, of all observations, at a constant cost.
 
 The prior is GP(0, k_S · k_T). In state space (`time_kernels.py`) each candidate carries m numbers, and the covariance
 of all of them is
@@ -11,15 +11,15 @@ adds one vector to it:
     a gap Δ:    mean ← Φ mean,               D ← Φ D Φᵀ
     observe:    mean += c (y − mean_i)/s,    D += c cᵀ/s,    c = Σ e_i,  s = Σ_ii + λ
 
-Φ acts on the m numbers, the same at each candidate, so it need not be applied to D before D is read: D is kept as the
+Φ acts on the m numbers, the same at each candidate, so it need not be applied to D before D is read: D is stored as the
 matrix it was some time ago (`base`) and the c/√s of the observations since then, each with its time. A step reads one
-column of D, O(m²n·BLOCK); every BLOCK observations the vectors are folded into a new matrix by one BLAS-3 product. That
-costs about as much as a rank-one update a step, and changes no old state. (For m = 1 this is Mandl & Kekkonen's filter:
-ρ²Σ + (1−ρ²)K in place of Σ leaves K − Σ = D times ρ².)
+column of D, O(m²n·BLOCK); every BLOCK observations the vectors are added to a new matrix by one BLAS-3 product. That
+costs about as much as a rank-one update per step, and changes no old state. (For m = 1 this is Mandl & Kekkonen's
+filter: ρ²Σ + (1−ρ²)K in place of Σ leaves K − Σ = D times ρ².)
 
-Time is counted from one observation to the next, in the log's order: a gap backwards counts as none, and a pause for
-LONG units of the kernel at the most. What a wrong time made forgotten is remembered again when the next time shows that
-it was wrong: the state before the last observation is kept for that.
+Time is counted from one observation to the next, in the log's order. A gap backwards counts as 0, and a pause as at
+most LONG units of the kernel. If the next time shows that the last one was wrong, the last observation is applied again
+at a corrected time: the state before it is stored for that.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.gp.buffers import Rows
+from driftwise.gp.buffers import SharedRows
 from driftwise.gp.clock import LONG, bound, middle
 from driftwise.gp.grid import Grid
 from driftwise.gp.time_kernels import StateSpace
 from driftwise.records import Array, Observation, Point
 
-BLOCK = 64  # observations between two foldings
+BLOCK = 64  # observations after which the vectors in `recent` are added to `base`
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ class GridFilter:
 
     grid: Grid
     time: StateSpace
-    shown: float | None  # the time, as it was given, of which it speaks; None before the first observation
-    now: float  # that, after the first observation, as it is counted
-    mean: Array  # (q, m, n): what the rewards predict and, where they are to be standardised, what ones would
+    shown: float | None  # the time of the belief, as it was given; None before the first observation
+    now: float  # the same as it is counted from the first observation
+    mean: Array  # (q, m, n): the prediction from the rewards and, if these are standardised, that from ones
     spent: Array  # (m, m, n): the diagonals of D's blocks
     base: Array | None  # (m·n, m·n): D at `base_time` less what `recent` adds; None is 0
     base_time: float
-    recent: Rows  # c/√s of the observations since then, (k, m, n), and their times, (k,)
+    recent: SharedRows  # c/√s of the observations since then, (k, m, n), and their times, (k,)
     visits: Array  # (n,): how often each candidate was observed
     rewards: Rewards
     information_gain: float  # ½ ln det(I + K/λ) of all observations, K in space and time
@@ -101,7 +101,7 @@ class GridFilter:
             spent=np.zeros((m, m, n)),
             base=None,
             base_time=0.0,
-            recent=Rows.of(np.zeros((0, m, n)), np.zeros(0), room=BLOCK),
+            recent=SharedRows.of(np.zeros((0, m, n)), np.zeros(0), room=BLOCK),
             visits=np.zeros(n),
             rewards=Rewards(),
             information_gain=0.0,
@@ -113,7 +113,7 @@ class GridFilter:
     # --- the fold -----------------------------------------------------------------------------------------------
 
     def at(self, time: float) -> GridFilter:
-        """What is believed of a later time; an earlier one counts as now."""
+        """The belief about a later time; an earlier one counts as now."""
         time = bound(time)
         return self._mended(time)._moved(time)
 
@@ -139,7 +139,7 @@ class GridFilter:
         mean = (self.mean[0, 0] - location * self.mean[1, 0]) / scale if self.grid.standardise else self.mean[0, 0]
         prior = self._prior[0, 0] * self.grid.prior
         std = np.sqrt(np.clip(prior - self.spent[0, 0], 0.0, prior))
-        if X is self.grid.points:
+        if self.grid.is_all(X):
             return mean, std
         where = [self.grid.index(x) for x in X.tolist()]
         return mean[where], std[where]
@@ -171,7 +171,7 @@ class GridFilter:
     # --- machinery ----------------------------------------------------------------------------------------------
 
     def _mended(self, time: float) -> GridFilter:
-        """The last observation at the time that it should have, as those before and after it, `time`, suggest."""
+        """The last observation at a corrected time: the median of its own, the one before and `time`."""
         if self.before is None or self.latest is None:
             return self
         earlier = self.before.latest
@@ -179,7 +179,7 @@ class GridFilter:
         return self if at == self.latest.at else replace(self.before._observed(self.latest, at), latest=self.latest)
 
     def _moved(self, time: float) -> GridFilter:
-        """What is believed of `time`."""
+        """The belief about `time`."""
         gap = 0.0 if self.shown is None else min(max(time - self.shown, 0.0), LONG * self.time.unit)
         if not gap:
             return self
@@ -212,19 +212,28 @@ class GridFilter:
 
     def _column(self, i: int) -> tuple[Array, float]:
         """c = Σ e_i, (m, n), and s = Σ_ii + λ. Σ_ii ≥ 0, of which rounding can leave less."""
-        m, n = self.spent.shape[1:]
         c = self._prior[:, :1] * self.grid.row(i)
         if self.base is not None:
-            Phi = self.time.transition(np.array(self.now - self.base_time))
-            rows = self.base[i::n]  # the rows (a, i) of all m numbers at candidate i; D is symmetric
-            c = c - Phi @ (Phi[0] @ rows).reshape(m, n)
+            c = c - self._base_column(self.base, i)
         if len(self.recent):
-            V, times = self.recent.views
-            Phis = self.time.transition(self.now - times)  # (k, m, m)
-            at_i = np.einsum("kb,kb->k", Phis[:, 0], V[:, :, i])
-            mix = (at_i[:, None, None] * Phis).transpose(1, 0, 2).reshape(m, -1)  # (m, k·m)
-            c = c - mix @ V.reshape(-1, n)
+            c = c - self._recent_column(i)
         return c, max(float(c[0, i]), 0.0) + self.grid.noise
+
+    def _base_column(self, base: Array, i: int) -> Array:
+        """(Φ D Φᵀ) e_i of the D in `base`, from `base_time` to now: (m, n)."""
+        m, n = self.spent.shape[1:]
+        Phi = self.time.transition(np.array(self.now - self.base_time))
+        rows = base[i::n]  # the rows (a, i) of all m numbers at candidate i; D is symmetric
+        return Phi @ (Phi[0] @ rows).reshape(m, n)
+
+    def _recent_column(self, i: int) -> Array:
+        """Σ_k (Φ_k v_k)(Φ_k v_k)ᵀ e_i of the vectors v = c/√s in `recent`, each from its own time to now: (m, n)."""
+        m, n = self.spent.shape[1:]
+        V, times = self.recent.views
+        Phis = self.time.transition(self.now - times)  # (k, m, m)
+        at_i = np.einsum("kb,kb->k", Phis[:, 0], V[:, :, i])  # what each of the Φ_k v_k is at candidate i
+        mix = (at_i[:, None, None] * Phis).transpose(1, 0, 2).reshape(m, -1)  # (m, k·m)
+        return mix @ V.reshape(-1, n)
 
     def _explained(self, c: Array, s: float) -> GridFilter:
         """D + c cᵀ/s."""
@@ -241,7 +250,7 @@ class GridFilter:
         base = W.T @ W  # NumPy gives this product to dsyrk: symmetric to the bit
         if self.base is not None:
             base += self._aged(self.base)
-        empty = Rows.of(np.zeros((0, m, n)), np.zeros(0), room=BLOCK)
+        empty = SharedRows.of(np.zeros((0, m, n)), np.zeros(0), room=BLOCK)
         return replace(self, base=base, base_time=self.now, recent=empty)
 
     def _aged(self, base: Array) -> Array:

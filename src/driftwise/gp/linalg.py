@@ -129,7 +129,7 @@ def aligned(rows: int, columns: int) -> Array:
     return memory[start : start + rows * stride].reshape(rows, stride)[:, :columns]
 
 
-class Window(Protocol):
+class WindowInverse(Protocol):
     """A⁻¹ of a window of w points. Each method returns the next window and the change as Z, (r, w + 1), and D, (r,):
 
         append:  Z = (v −1),            D = 1/s            v = A⁻¹k,    s = k(x,x) + λ − kᵀv
@@ -140,8 +140,8 @@ class Window(Protocol):
 
     @property
     def jitter(self) -> float: ...
-    def append(self, k: Array, kxx: float) -> tuple[Window, Array, Array]: ...
-    def slide(self, k: Array, kxx: float) -> tuple[Window, Array, Array]: ...
+    def append(self, k: Array, kxx: float) -> tuple[WindowInverse, Array, Array]: ...
+    def slide(self, k: Array, kxx: float) -> tuple[WindowInverse, Array, Array]: ...
     def solve(self, B: Array) -> Array:
         """A⁻¹B."""
         ...

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -21,12 +22,12 @@ from driftwise.records import Array, Observation, Point
 
 _NOTHING = np.zeros((0, 0))
 BLOCK = 25_000  # entries of k(X) computed at a time: in the cache and without fresh pages it goes four times faster
-SINGULAR = 1e-9  # below this part of the largest prior variance, a point's own is not appended to W but factorised
+SINGULAR = 1e-9  # a variance below this part of the largest prior variance: W is not extended but factorised anew
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """GP(0, k) given n observations with noise variance λ; with `standardise`, of rewards less their mean, by their sd.
+    """GP(0, k) given n observations with noise variance λ; with `standardise`, rewards are centred and scaled.
 
     >>> from driftwise.gp.kernels import RBF
     >>> posterior = Posterior(RBF(0.2), noise=0.01).append([0.5], 1.0)
@@ -42,9 +43,10 @@ class Posterior:
     y: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (n,)
     K: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, n)
     fixed_units: tuple[float, float] | None = field(default=None, repr=False)  # what `units` says, whatever y is
+    factor: tuple[Array, float] | None = field(default=None, repr=False)  # W and its jitter, if these are known for K
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
 
     def __len__(self) -> int:
         return len(self.y)
@@ -52,25 +54,25 @@ class Posterior:
     # --- the fold -----------------------------------------------------------------------------------------------
 
     def append(self, x: Sequence[float] | Array, y: float) -> Posterior:
-        """One observation more: O(n²)."""
-        grown = self._with(*self._appended(x, y))
-        k = grown.K[-1, :-1]
-        v = self._W @ k
-        s2 = max(grown.K[-1, -1] - v @ v, 0.0) + self.noise
-        if s2 > SINGULAR * np.diagonal(grown.K).max():
-            grown.__dict__["_root"] = (extend_inverse_lower(self._W, v[None], np.array([[s2**-0.5]])), self.jitter)
-        return grown
+        """The posterior after one more observation: O(n²)."""
+        X, y_all, K = self._appended(x, y)
+        v = self._W @ K[-1, :-1]
+        s2 = max(K[-1, -1] - v @ v, 0.0) + self.noise
+        if s2 <= SINGULAR * np.diagonal(K).max():
+            return self._with(X, y_all, K)
+        W = extend_inverse_lower(self._W, v[None], np.array([[s2**-0.5]]))
+        return self._with(X, y_all, K, (W, self.jitter))
 
     def drop_oldest(self) -> Posterior:
-        """One observation fewer; the factor is made anew when next needed, so no error gathers."""
+        """The posterior without the oldest; the factor is computed anew when needed, so errors do not accumulate."""
         if not len(self):
             raise InvalidInput("drop_oldest needs an observation to drop, got none; append one first")
         return self._with(self.X[1:], self.y[1:], self.K[1:, 1:])
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> Posterior:
-        """The posterior after `seen`, of the last `keep` observations where that is given.
+        """The posterior after `seen`, of the last `keep` observations if that is given.
 
-        With `keep` the answer depends on nothing but the observations kept, to the last bit, however one came to them.
+        With `keep` the answer depends on these observations alone, to the last bit, and not on the path to them.
         """
         checks.like("seen", seen, ("x", "y"), "an Observation")
         if keep is None:
@@ -79,14 +81,17 @@ class Posterior:
         X, y, K = self._appended(seen.x, seen.y)
         return self._with(X[-keep:], y[-keep:], K[-keep:, -keep:])
 
+    def select(self, kept: NDArray[np.intp]) -> Posterior:
+        """Of the observations at the indices `kept` alone, oldest first."""
+        return self._with(self.X[kept], self.y[kept], self.K[np.ix_(kept, kept)])
+
     def imagine(self, points: Sequence[Point]) -> Posterior:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
         points = checks.each("points", points, _row, "[(0.5,)]")
         if not points:
             return self
         location, scale = self.units
-        imagined = replace(self, fixed_units=self.units)
-        imagined.__dict__["_root"] = self._root
+        imagined = replace(self, fixed_units=self.units, factor=self._root)
         for x in points:
             mean, _ = imagined.predict(np.array([x]))
             imagined = imagined.append(x, location + scale * mean[0])
@@ -141,7 +146,7 @@ class Posterior:
 
     @property
     def jitter(self) -> float:
-        """What A's diagonal needed on top, relative to its largest entry, to have a factor: 0 nearly always."""
+        """What was added to A's diagonal for the factorisation, relative to its largest entry: 0 nearly always."""
         return self._root[1]
 
     # --- in the user's units ------------------------------------------------------------------------------------
@@ -155,7 +160,7 @@ class Posterior:
 
     @cached_property
     def targets(self) -> Array:
-        """The rewards as the Gaussian process sees them: (n,)."""
+        """The rewards, centred and scaled with `standardise`: (n,)."""
         location, scale = self.units
         return (self.y - location) / scale if self.standardise else self.y
 
@@ -164,6 +169,8 @@ class Posterior:
     @cached_property
     def _root(self) -> tuple[Array, float]:
         """W = L⁻¹ and the jitter it took."""
+        if self.factor is not None:
+            return self.factor
         if not len(self):
             return _NOTHING, 0.0
         L, jitter = cholesky(self.K, self.noise)
@@ -201,8 +208,9 @@ class Posterior:
         K = border(self.K, k, float(self.kernel.diagonal(row)[0]))
         return np.vstack([X, row]), np.append(self.y, y), K
 
-    def _with(self, X: Array, y: Array, K: Array) -> Posterior:
-        return replace(self, X=X, y=y, K=K)
+    def _with(self, X: Array, y: Array, K: Array, factor: tuple[Array, float] | None = None) -> Posterior:
+        """Of other observations; what is not given is computed from these alone."""
+        return replace(self, X=X, y=y, K=K, factor=factor)
 
 
 def _row(name: str, given: Any) -> tuple[float, ...]:
@@ -210,9 +218,9 @@ def _row(name: str, given: Any) -> tuple[float, ...]:
 
 
 def location_scale(y: Array) -> tuple[float, float]:
-    """Mean and standard deviation; scale 1 where there is no spread to measure."""
+    """Mean and standard deviation; the scale is 1 if all rewards are equal."""
     if not len(y):
         return 0.0, 1.0
     location, scale = float(y.mean()), float(y.std())
-    # rewards that differ by rounding alone have no spread
+    # rewards that differ only by rounding count as equal
     return location, scale if scale > 1e-12 * float(np.abs(y).max()) else 1.0

@@ -1,4 +1,4 @@
-"""The posterior of a linear model in d dimensions: what a Gaussian process with a linear kernel is, at O(d²) a step.
+"""The posterior of a linear model in d dimensions: what a Gaussian process with a linear kernel is, at O(d²) per step.
 
 With V = λI + Σ u_s x_s x_sᵀ and b = Σ u_s y_s x_s, the mean at x is xᵀV⁻¹b and, as φ(x) = x, σ(x) = √λ·‖x‖_{V⁻¹}, so
 that β multiplies the same standard deviation as everywhere else. Where linear bandits write β′‖x‖_{V⁻¹}, β = β′/√λ.
@@ -41,11 +41,11 @@ class Ridge:
         return self.count
 
     def plus(self, x: Array, y: float) -> Ridge:
-        """One observation more (Sherman & Morrison)."""
+        """After one more observation (Sherman & Morrison)."""
         return self._changed(x, y, +1)
 
     def minus(self, x: Array, y: float) -> Ridge:
-        """One observation fewer."""
+        """Without an observation."""
         return self._changed(x, y, -1)
 
     def _changed(self, x: Array, y: float, sign: int) -> Ridge:
@@ -54,7 +54,7 @@ class Ridge:
         return replace(self, inverse=inverse, b=self.b + sign * np.outer(x, [y, 1.0]), count=self.count + sign)
 
     def leverage(self, x: Array) -> float:
-        """xᵀV⁻¹x: of an observation, near 1 where it is the only one to say anything of its direction."""
+        """xᵀV⁻¹x: near 1 for an observation that is the only one in its direction."""
         return float(x @ self.inverse @ x)
 
     def imagine(self, points: Sequence[Point]) -> Ridge:

@@ -1,4 +1,4 @@
-"""A Gaussian process over space and time: a filter where the candidates are few, a window of observations elsewhere."""
+"""A Gaussian process over space and time: a filter if there are few candidates, else a window of observations."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from driftwise.gp.posterior import Posterior
 from driftwise.gp.time_kernels import SpaceTime, StateSpace
 from driftwise.records import Array, Observation, Point
 
-WINDOW = 150  # observations kept where there is no filter: more would make a step slow, O(w³)
+WINDOW = 150  # observations in use if there is no filter: a step is O(w³)
 
 
 @dataclass(frozen=True, eq=False)
 class SpaceTimePosterior:
     """`Posterior` over rows (x, t), asked at (x, now). A `Belief`.
 
-    Where the kernel of time is not stationary, time counts from the first observation.
+    If the kernel of time is not stationary, time counts from the first observation.
     """
 
     posterior: Posterior
@@ -38,20 +38,18 @@ class SpaceTimePosterior:
     # --- the fold -----------------------------------------------------------------------------------------------
 
     def at(self, time: float) -> SpaceTimePosterior:
-        """What is believed of `time`."""
+        """The belief about `time`."""
         return replace(self, now=bound(time))
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> SpaceTimePosterior:
-        """After `seen`, of the last `keep` observations where that is given: then of nothing else, to the last bit."""
+        """After `seen`; with `keep` it depends on the last `keep` observations alone, to the last bit."""
         moved = self.at(seen.at)
         posterior = self.posterior.observe(replace(seen, x=(*seen.x, moved._clock)), keep=keep)
         return replace(moved, posterior=posterior, times=np.append(self.times, moved.now)[-len(posterior) :])
 
     def select(self, kept: NDArray[np.intp]) -> SpaceTimePosterior:
-        """Of the observations `kept` alone, by their places, oldest first."""
-        p = self.posterior
-        some = replace(p, X=p.X[kept], y=p.y[kept], K=p.K[np.ix_(kept, kept)])
-        return replace(self, posterior=some, times=self.times[kept])
+        """Of the observations at the indices `kept` alone, oldest first."""
+        return replace(self, posterior=self.posterior.select(kept), times=self.times[kept])
 
     def imagine(self, points: Sequence[Point]) -> SpaceTimePosterior:
         """As if the pending `points` had been answered now, at the mean."""
@@ -126,7 +124,7 @@ class TimedModel:
 
     @property
     def exact(self) -> bool:
-        """Whether its belief is a filter, which uses all the data for ever."""
+        """Whether its belief is a filter, which uses all observations."""
         return self._grid is not None
 
     def prior(self) -> Timed:
@@ -137,7 +135,7 @@ class TimedModel:
         return SpaceTimePosterior(Posterior(kernel, self.model.noise, self.model.standardise))
 
     def observe(self, belief: Timed, seen: Observation, *, window: int) -> Timed:
-        """`belief` after `seen`: of everything where it is a filter, else of the last `window` observations."""
+        """`belief` after `seen`: of all observations if it is a filter, else of the last `window`."""
         return belief.observe(seen, keep=None if self.exact else window)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How a world moves: kernels of time, most of them in two views.
+"""How a world moves: kernels of time, most of them also as state-space models.
 
 As a kernel, k_T(s, t), it multiplies a kernel of space (`SpaceTime`). As a state-space model (`StateSpace`) it drives a
 filter: a state of m numbers whose first is the function's value, a transition Φ over a gap Δ, and the state's prior
@@ -33,7 +33,7 @@ class TimeKernel(Protocol):
 
     @property
     def unit(self) -> float:
-        """A time in which it moves, inf where it never does: after a million of them nothing of before is left."""
+        """Its time scale, inf if it never moves: after a million of them nothing is correlated with before."""
         ...
 
     def __call__(self, s: Array, t: Array) -> Array:
@@ -66,7 +66,7 @@ class StateSpace(TimeKernel, Protocol):
 
 @dataclass(frozen=True)
 class Forgetting:
-    """k_T = (1 − ε)^{|s − t|/2}: Bogunovic et al. 2016, f_{t+1} = √(1−ε) f_t + √ε g. All goes back to the prior.
+    """k_T = (1 − ε)^{|s − t|/2}: Bogunovic et al. 2016, f_{t+1} = √(1−ε) f_t + √ε g. It reverts to the prior.
 
     >>> float(Forgetting(0.19).transition(np.array(1.0))[0, 0])
     0.9
@@ -107,7 +107,7 @@ class Forgetting:
 
 @dataclass(frozen=True)
 class Wiener:
-    """k_T = 1 + r·min(s, t), s, t ≥ 0: Brunzema et al. 2022. The mean persists; the variance grows by r a unit."""
+    """k_T = 1 + r·min(s, t), s, t ≥ 0: Brunzema et al. 2022. The mean persists; the variance grows by r per unit."""
 
     rate: float
 
@@ -153,7 +153,7 @@ class MaternInTime:
         object.__setattr__(self, "nu", checks.real("nu", self.nu))
         if self.nu not in (1.5, 2.5):
             raise InvalidInput(f"nu in time must be 1.5 or 2.5, got {self.nu:g}; for 0.5 use epsilon")
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, as 60 steps"))
+        object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, e.g. 60 steps"))
 
     @property
     def size(self) -> int:
@@ -196,7 +196,7 @@ _STATIONARY = {
 
 @dataclass(frozen=True)
 class Cyclic:
-    """k_T = exp(−2 sin²(π|s − t|/p)/ℓ²) (1 − ε)^{|s − t|/2}: what was so a period p ago is so again, less and less.
+    """k_T = exp(−2 sin²(π|s − t|/p)/ℓ²) (1 − ε)^{|s − t|/2}: the function comes back after a period p, less and less.
 
     >>> k = Cyclic(24.0, roughness=1.0, epsilon=0.0)(np.array([0.0]), np.array([12.0, 24.0]))
     >>> k.round(3).tolist()
@@ -210,7 +210,7 @@ class Cyclic:
     stationary: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", checks.positive("period", self.period, fix="it is a time, as 24 hours"))
+        object.__setattr__(self, "period", checks.positive("period", self.period, fix="it is a time, e.g. 24 hours"))
         object.__setattr__(self, "roughness", checks.positive("roughness", self.roughness, fix="1 is one wave a turn"))
         object.__setattr__(self, "epsilon", Forgetting(self.epsilon).epsilon)
 
@@ -245,7 +245,7 @@ class SpaceTime(Combined):
         return self.space.diagonal(X[:, :-1]) * self.time.diagonal(X[:, -1])
 
     def gradient(self, X: Array, Y: Array) -> Array:
-        """∂/∂x, and 0 for time, which nobody chooses: (n, m, d + 1)."""
+        """∂/∂x, and 0 for time, which is not chosen: (n, m, d + 1)."""
         inner = self.space.gradient(X[:, :-1], Y[:, :-1]) * self.time(X[:, -1], Y[:, -1])[:, :, None]
         return np.concatenate([inner, np.zeros((*inner.shape[:2], 1))], axis=2)
 

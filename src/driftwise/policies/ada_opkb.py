@@ -16,7 +16,7 @@ from driftwise.gp.belief import Belief
 from driftwise.gp.grid import Grid
 from driftwise.gp.repeated import pooled
 from driftwise.policies.base import Decision, ModelPolicy, finite
-from driftwise.policies.opkb_design import Arms, spread, tradeoff
+from driftwise.policies.opkb_design import Arms, d_optimal, tradeoff
 from driftwise.policies.ranges import Range
 from driftwise.policies.setup import RANGE, takes
 from driftwise.records import Array, Ask, Observation
@@ -275,7 +275,7 @@ class AdaOpkb(ModelPolicy[Epoch]):
 def optimise(arms: Arms, gaps: Array, *, alpha: float, beta: float, mix: float = 0.5) -> Array:
     """OP(Δ̂, α, β): Q = mix · P* + (1 − mix) · π(A), A = {Δ̂ ≤ 2αγ/β}."""
     near = gaps <= 2 * alpha * arms.gamma / beta
-    Q: Array = mix * tradeoff(arms, gaps, beta) + (1 - mix) * spread(arms, near)
+    Q: Array = mix * tradeoff(arms, gaps, beta) + (1 - mix) * d_optimal(arms, near)
     return Q
 
 

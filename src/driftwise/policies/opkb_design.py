@@ -4,7 +4,7 @@ With feature rows Φ (ΦΦᵀ = K), a distribution P over the arms and c > 0:
 
     S(P) = Σ P(x) φ(x)φ(x)ᵀ + cI,   M_P = Φ S(P)⁻¹ Φᵀ,   v_P = diag M_P = ∇ log det S(P),   Hessian −(M_P ∘ M_P)
 
-`tradeoff` minimises ΣPΔ − (2/β) log det S(P) over the simplex; `spread` is that with Δ = 0 and a given support.
+`tradeoff` minimises ΣPΔ − (2/β) log det S(P) over the simplex; `d_optimal` is that with Δ = 0 and a given support.
 `gap` bounds how far from the minimum a P is, and vanishes at the minimum alone: a proof that the solver is right.
 `greedy` is the other design, a list of points: each time the one of largest variance.
 """
@@ -23,6 +23,7 @@ from driftwise.gp.linalg import cholesky, solve_lower
 from driftwise.records import Array
 
 TOLERANCE = 1e-6  # of the program, in units of log det
+CENTRED = 1e-6  # the decrement of Newton's method at which it ends
 RANK = 1e-13  # eigenvalues of K below this part of the largest are rounding
 
 
@@ -69,7 +70,7 @@ class Arms:
     @cached_property
     def everywhere(self) -> Array:
         """π(X): the distribution that maximises log det S, (N,)."""
-        return spread(self, np.ones(len(self), dtype=bool))
+        return d_optimal(self, np.ones(len(self), dtype=bool))
 
     @cached_property
     def gamma(self) -> float:
@@ -86,7 +87,7 @@ def tradeoff(arms: Arms, gaps: Array, beta: float) -> Array:
     return _barrier(arms, np.arange(len(arms)), 0.5 * beta * gaps)
 
 
-def spread(arms: Arms, support: NDArray[np.bool_]) -> Array:
+def d_optimal(arms: Arms, support: NDArray[np.bool_]) -> Array:
     """π(A) = argmax log det S(P) over P supported on A, a mask: (N,)."""
     where = np.flatnonzero(support)
     return _barrier(arms, where, np.zeros(len(where)))
@@ -139,32 +140,47 @@ def _barrier(arms: Arms, where: NDArray[np.intp], cost: Array) -> Array:
 
 
 def _centre(arms: Arms, p: Array, cost: Array, s: float) -> Array:
-    """Newton steps until the decrement is small; halved until they go down and stay inside."""
+    """Newton steps until the decrement is small, or until no step goes down."""
     value = _objective(arms, p, cost, s)
     for _ in range(60):
-        M = arms.precision(p)
-        left = 1 - p.sum()
-        gradient = s * (cost - np.diagonal(M)) - 1 / p + 1 / left
-        hessian = s * M * M + 1 / left**2
-        hessian[np.diag_indices_from(hessian)] += 1 / p**2
-        L, _ = cholesky(hessian * np.outer(p, p))  # in units of p the Hessian is well conditioned
-        half = solve_lower(L, gradient * p)
-        step = -p * np.linalg.solve(L.T, half)
-        decrement = float(half @ half)
-        size = 1.0
-        while size > 1e-10:
-            trial = p + size * step
-            if trial.min() > 0 and trial.sum() < 1:
-                trial_value = _objective(arms, trial, cost, s)
-                if trial_value <= value - 0.1 * size * decrement or decrement < 1e-6:
-                    break
-            size *= 0.5
-        else:
+        step, decrement = _newton(arms, p, cost, s)
+        descended = _line_search(arms, p, value, step, decrement, cost, s)
+        if descended is None:
             return p
-        p, value = trial, trial_value
-        if decrement < 1e-6:
+        p, value = descended
+        if decrement < CENTRED:
             return p
     return p
+
+
+def _newton(arms: Arms, p: Array, cost: Array, s: float) -> tuple[Array, float]:
+    """The Newton step and its decrement gᵀH⁻¹g."""
+    M = arms.precision(p)
+    left = 1 - p.sum()
+    gradient = s * (cost - np.diagonal(M)) - 1 / p + 1 / left
+    hessian = s * M * M + 1 / left**2
+    hessian[np.diag_indices_from(hessian)] += 1 / p**2
+    L, _ = cholesky(hessian * np.outer(p, p))  # in units of p the Hessian is well conditioned
+    half = solve_lower(L, gradient * p)
+    return -p * np.linalg.solve(L.T, half), float(half @ half)
+
+
+def _line_search(
+    arms: Arms, p: Array, value: float, step: Array, decrement: float, cost: Array, s: float
+) -> tuple[Array, float] | None:
+    """The first point p + step/2^k that is inside and goes down enough, and its value; None if there is none.
+
+    Near the centre differences of values are rounding, and any point inside will do.
+    """
+    size = 1.0
+    while size > 1e-10:
+        trial = p + size * step
+        if trial.min() > 0 and trial.sum() < 1:
+            trial_value = _objective(arms, trial, cost, s)
+            if trial_value <= value - 0.1 * size * decrement or decrement < CENTRED:
+                return trial, trial_value
+        size *= 0.5
+    return None
 
 
 def _objective(arms: Arms, p: Array, cost: Array, s: float) -> float:

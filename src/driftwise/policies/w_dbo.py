@@ -19,7 +19,7 @@ from driftwise.gp.space_time import SpaceTimePosterior
 from driftwise.gp.time_kernels import MaternInTime
 from driftwise.policies.base import Decision, UcbPolicy
 from driftwise.policies.setup import takes
-from driftwise.policies.w_dbo_fit import Evidence, Hyper
+from driftwise.policies.w_dbo_fit import Hyper, MarginalLikelihood
 from driftwise.policies.w_dbo_relevance import overlaps, relevance
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator
@@ -176,7 +176,7 @@ class WDbo(UcbPolicy[Kept]):
         posterior = state.belief.posterior
         X, at = posterior.X[:, :-1], posterior.X[:, -1]
         span = max(float(np.ptp(at)), 1e-9)
-        evidence = Evidence(self._kernel, self.nu, X, at, posterior.targets)
+        evidence = MarginalLikelihood(self._kernel, self.nu, X, at, posterior.targets)
         low = Hyper(variance=0.05, stretch=0.1, scale=0.5 * span / len(at), noise=1e-4)
         high = Hyper(variance=20.0, stretch=20.0, scale=100 * span, noise=1.0)
         hyper = evidence.maximise([state.hyper, Hyper(scale=span / 2)], low, high)

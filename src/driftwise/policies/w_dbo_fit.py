@@ -1,4 +1,4 @@
-"""The evidence for hyper-parameters: the log marginal likelihood of a space-time GP, its gradient, and its maximum."""
+"""Hyper-parameters by maximum likelihood: the log marginal likelihood of a space-time GP, and its gradient."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Hyper:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class MarginalLikelihood:
     """log p(y) = −½ yᵀA⁻¹y − ½ log det A − (n/2) log 2π, with A = v K_S∘K_T + σ²I, as a function of `Hyper.logs`."""
 
     space: RBF | Matern

@@ -1,4 +1,4 @@
-"""How much an observation still says of the future: the relevance of W-DBO (Bardou, Thiran & Ranieri 2024).
+"""How much an observation matters for future predictions: the relevance of W-DBO (Bardou, Thiran & Ranieri 2024).
 
     R_i = W̄(D, D∖i) / W̄(D, ∅),   W̄²(D, D') = ∫_{x ∈ R^d} ∫_{t ≥ now} (μ − μ')² + |σ² − σ'²|
 

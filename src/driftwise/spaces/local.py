@@ -1,4 +1,4 @@
-"""The best point within a distance of where one is: for worlds in which moving far is costly."""
+"""The best point within a distance of the current one, for worlds in which large moves are costly."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from driftwise.records import Array, Ask
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Score, Space
 
-ROUNDS = 3  # of points around the best, nearer each time
-POINTS = 256  # in each of them
+ROUNDS = 3  # rounds of points around the best, each in a smaller ball
+POINTS = 256  # per round
 
 
 def nearby(score: Score, space: Space, here: Array, reach: float, ask: Ask) -> Array:
@@ -31,7 +31,7 @@ def nearby(score: Score, space: Space, here: Array, reach: float, ask: Ask) -> A
 
 
 def _ball(rng: np.random.Generator, n: int, d: int) -> Array:
-    """n points at random in the unit ball, none direction likelier than another: (n, d)."""
+    """n points in the unit ball, uniform in direction and in volume: (n, d)."""
     directions = rng.standard_normal((n, d))
     lengths = rng.random(n) ** (1 / d)
     return directions * (lengths / np.linalg.norm(directions, axis=1))[:, None]

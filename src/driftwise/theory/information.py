@@ -30,7 +30,7 @@ from driftwise.records import Array, Point
 
 CERTIFICATE = math.e / (math.e - 1)  # γ_n is at most this times the greedy value
 EPOCH = 32  # picks after which every candidate is brought up to date, in one matrix product
-BATCH = 64  # stale candidates looked at together
+BATCH = 64  # stale candidates that are updated together
 PICKS, WORK = 8192, 2_500_000  # a search ends after PICKS picks, or where picks times candidates are WORK
 
 
@@ -52,7 +52,7 @@ def greedy_gain(kernel: Kernel, points: Sequence[Sequence[float]] | Array, noise
     [0.5, 1.0, 1.2925, 1.585]
     """
     given = _points(points)
-    search = _Greedy(kernel, given, checks.positive("noise", noise, fix="it is a variance, as 0.01"))
+    search = _Greedy(kernel, given, checks.positive("noise", noise, fix="it is a variance, e.g. 0.01"))
     search.extend(
         checks.count("n", n, most=most_picks(len(given)), fix="MaximumGain(kernel, noise, points)(n) goes on")
     )
@@ -75,7 +75,7 @@ class MaximumGain:
     points: tuple[Point, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, as 0.01"))
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
         points = _points(self.points)
         as_kernel("kernel", self.kernel)(points[:1], points[:1])  # one for another number of dimensions is refused
         object.__setattr__(self, "points", tuple(map(tuple, points.tolist())))
@@ -106,13 +106,13 @@ def most_picks(candidates: int) -> int:
 
 @lru_cache(maxsize=8)
 def _search(kernel: Kernel, noise: float, points: tuple[Point, ...]) -> _Greedy:
-    """Shared by all who ask for the same γ: many runs of a policy search once."""
+    """One search for each γ, shared by all runs of a policy."""
     return _Greedy(kernel, np.array(points), noise)
 
 
 class _Greedy:
-    """Lazy greedy search. A variance only shrinks, so one computed earlier bounds it from above: a candidate is looked
-    at again only when its old variance is the largest.
+    """Lazy greedy search. A variance only shrinks, so one computed earlier is an upper bound, and it is computed again
+    only if the bound is the largest.
 
     With V = L⁻¹k(·) of the closed epochs, cov(x, x′) = k(x, x′) − v(x)ᵀv(x′) is what the open epoch starts from.
     """
@@ -126,7 +126,7 @@ class _Greedy:
         self._var = kernel.diagonal(points).astype(float)  # (N,): given the closed epochs
 
     def extend(self, n: int) -> None:
-        """On to n picks."""
+        """Goes on to n picks."""
         while len(self.picks) < n:
             self._epoch(min(EPOCH, n - len(self.picks)))
 
@@ -162,22 +162,13 @@ class _Greedy:
         return np.maximum(np.linalg.eigvalsh(self._kernel(self._points, self._points)), 0.0)
 
     def _epoch(self, size: int) -> None:
-        """`size` picks, then everything up to date."""
-        bound, seen = self._var.copy(), np.zeros(len(self._var), dtype=int)
-        L, taken = np.zeros((size, size)), np.empty(0, dtype=np.intp)
-        for j in range(size):
-            while seen[i := int(np.argmax(bound))] < j:
-                stale = _largest(bound, np.flatnonzero(seen < j))
-                W = solve_lower(L[:j, :j], self._covariance(taken, stale))  # (j, stale)
-                bound[stale] = np.maximum(self._var[stale] - np.einsum("js,js->s", W, W), 0.0)
-                seen[stale] = j
-            one = np.array([i])
-            L[j, :j] = solve_lower(L[:j, :j], self._covariance(taken, one))[:, 0]
-            L[j, j] = math.sqrt(bound[i] + self._noise)
-            taken = np.append(taken, i)
+        """`size` picks, after which every candidate is brought up to date."""
+        epoch = _OpenEpoch(self._var, self._covariance, self._noise, size)
+        for _ in range(size):
+            i, variance = epoch.pick()
             self.picks.append(i)
-            self.curve.append(self.curve[-1] + 0.5 * math.log1p(bound[i] / self._noise))
-        self._close(L, taken)
+            self.curve.append(self.curve[-1] + 0.5 * math.log1p(variance / self._noise))
+        self._close(epoch.L, epoch.picks)
 
     def _close(self, L: Array, taken: NDArray[np.intp]) -> None:
         W = solve_lower(L, self._covariance(taken, np.arange(len(self._var))))  # (size, N)
@@ -196,6 +187,38 @@ class _Greedy:
         else:
             start = self._matrix[np.ix_(rows, columns)]
         return start - self._V[rows] @ self._V[columns].T
+
+
+class _OpenEpoch:
+    """The picks of one epoch. A candidate's variance given these is computed only when it may be the largest."""
+
+    def __init__(self, var: Array, covariance: Callable[..., Array], noise: float, size: int) -> None:
+        self.L = np.zeros((size, size))  # of the picks' covariance and noise
+        self.picks = np.empty(0, dtype=np.intp)
+        self._var, self._covariance, self._noise = var, covariance, noise  # given the closed epochs
+        self._bound = var.copy()  # (N,): at least the variance given the picks
+        self._given = np.zeros(len(var), dtype=int)  # (N,): how many of the picks a bound takes into account
+
+    def pick(self) -> tuple[int, float]:
+        """Takes the candidate of largest variance, and says which it is and its variance."""
+        j, i = len(self.picks), int(np.argmax(self._bound))
+        while self._given[i] < j:
+            self._update(_largest(self._bound, np.flatnonzero(self._given < j)))
+            i = int(np.argmax(self._bound))
+        self.L[j, :j] = self._solved(np.array([i]))[:, 0]
+        self.L[j, j] = math.sqrt(self._bound[i] + self._noise)
+        self.picks = np.append(self.picks, i)
+        return i, float(self._bound[i])
+
+    def _update(self, stale: NDArray[np.intp]) -> None:
+        W = self._solved(stale)
+        self._bound[stale] = np.maximum(self._var[stale] - np.einsum("js,js->s", W, W), 0.0)
+        self._given[stale] = len(self.picks)
+
+    def _solved(self, where: NDArray[np.intp]) -> Array:
+        """L⁻¹cov(picks, ·): (j, len(where))."""
+        j = len(self.picks)
+        return solve_lower(self.L[:j, :j], self._covariance(self.picks, where))
 
 
 # --- growth orders of the literature, without their constants -------------------------------------------------------

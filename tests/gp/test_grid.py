@@ -258,3 +258,12 @@ def test_the_weights_of_the_observations_slide_along(noise, tolerance):
     np.testing.assert_allclose(imagined.weights(grid.points), imagined.general.weights(grid.points), atol=tolerance)
     tail = fold(grid, log[-25 - REFRESH :], 25, GridPosterior.prior(grid).weighing())
     assert tail.weights(grid.points).tobytes() == state.weights(grid.points).tobytes()
+
+
+def test_a_copy_of_the_candidates_is_answered_with_the_same_bits_as_themselves():
+    grid = Grid(np.random.default_rng(4).random((25, 2)), Matern(2.5, 0.3), noise=0.01)
+    state = fold(grid, log_of(grid, 30), keep=20).weighing()
+    for ours, again in zip(state.predict(grid.points), state.predict(grid.points.copy()), strict=True):
+        assert ours.tobytes() == again.tobytes()
+    assert state.weights(grid.points).tobytes() == state.weights(grid.points.copy()).tobytes()
+    assert not grid.is_all(grid.points[::-1])

@@ -279,3 +279,15 @@ def test_bad_points_are_refused():
 def test_nothing_cannot_be_dropped():
     with pytest.raises(InvalidInput, match="an observation to drop"):
         Posterior(RBF(0.2), 0.01).drop_oldest()
+
+
+def test_a_selection_has_the_bits_of_the_same_observations_alone():
+    rng = np.random.default_rng(5)
+    X, y, kept = rng.random((12, 2)), rng.standard_normal(12), np.array([1, 4, 5, 11])
+    whole = alone = Posterior(RBF(0.3), noise=0.01)
+    for x_i, y_i in zip(X, y, strict=True):
+        whole = whole.append(x_i, y_i)  # its factor is extended, and is not that of a selection
+    for i in kept:
+        alone = alone.observe(Observation(int(i), 0.0, tuple(X[i]), float(y[i])), keep=4)
+    for one, other in zip(whole.select(kept).predict(X), alone.predict(X), strict=True):
+        assert one.tobytes() == other.tobytes()

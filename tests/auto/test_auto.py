@@ -100,7 +100,7 @@ def test_after_a_long_silence_what_drifts_is_not_known_any_more():
     state = replay(made, drifting)
     soon, late = (made.belief(state, Ask(81, at)).predict(LINE.points)[1].mean() for at in (81.0, 8e6))
     assert late > 1.3 * soon
-    fits, w = state.panel
+    fits, w = state.experts
     prior = np.sqrt((1 + LEVEL) * w @ [f.scale**2 for f in fits])  # of function and level
     assert late == pytest.approx(prior, rel=1e-6)
 
@@ -123,7 +123,7 @@ def test_twenty_dimensions_of_every_kind():
         state = made.update(state, Observation(t, float(t), tuple(x.tolist()), bump(x, t)))
     x = made.choose(state, Ask(97, 97.0))
     assert abs(x[0] - 0.3) < 0.15
-    shapes = [f.expert.stretch for f in state.panel[0]]
+    shapes = [f.expert.stretch for f in state.experts[0]]
     assert {int(np.argmin(stretch)) for stretch in shapes} == {0}  # only the first matters, and that is found out
 
 
@@ -137,8 +137,8 @@ def test_a_kernel_that_is_known_is_the_only_one():
     made = policy("auto", LINE, known_kernel=RBF(0.2))
     assert made.kernels == (RBF(0.2),)
     _, state = chosen(made, 9)
-    assert state.seen.units == (0.0, 1.0)
-    assert [f.scale for f in state.panel[0]] == pytest.approx([1.0] * len(state.panel[0]), abs=1e-4)
+    assert state.data.units == (0.0, 1.0)
+    assert [f.scale for f in state.experts[0]] == pytest.approx([1.0] * len(state.experts[0]), abs=1e-4)
     with pytest.raises(InvalidInput, match="known_kernel"):
         policy("auto", LINE, known_kernel=0.2)
 
@@ -151,13 +151,13 @@ def test_candidates_in_any_unit_are_the_same():
     np.testing.assert_allclose(there / 1000, near, atol=1e-12)
 
 
-def test_between_surveys_few_experts_are_followed_and_the_window_bounds_them():
+def test_between_searches_few_experts_are_followed_and_the_window_bounds_them():
     made = policy("auto", LINE, window=32)
     _, state = chosen(made, 70)
-    assert len(state.survey.seen) == 32
-    assert state.seen.numbers[-7:].tolist() == [*range(64, 71)]  # the last survey was at 64
-    assert len(state.seen) == 38
-    fits, w = state.panel
+    assert len(state.search.data) == 32
+    assert state.data.numbers[-7:].tolist() == [*range(64, 71)]  # the last search was at 64
+    assert len(state.data) == 38
+    fits, w = state.experts
     assert len(fits) <= made.bank.most + BLOCK // 4
     assert w.sum() == pytest.approx(1.0)
 
@@ -322,5 +322,5 @@ def test_lengthscales_grow_with_the_dimension_and_not_with_the_number_of_choices
 def test_of_many_choices_each_is_a_place():
     """However many coordinates they have, two choices are √2 apart."""
     _, state = chosen(policy("auto", Candidates(np.eye(300))), 30, lambda x, t: float(np.argmax(x) % 7))
-    seen = state.seen
-    assert seen.standing.sum() == pytest.approx(len(np.unique(seen.X, axis=0)))
+    data = state.data
+    assert data.place_weights.sum() == pytest.approx(len(np.unique(data.X, axis=0)))

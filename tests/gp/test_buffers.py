@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise.gp.buffers import Rows
+from driftwise.gp.buffers import SharedRows
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40))
 def test_every_state_keeps_its_rows(steps):
     """Any state may be grown or shortened at any time; plain lists say what each must hold."""
-    states = [(Rows.of(np.zeros(0, dtype=int), np.zeros((0, 70)), room=3), [])]
+    states = [(SharedRows.of(np.zeros(0, dtype=int), np.zeros((0, 70)), room=3), [])]
     for i, (which, dropping) in enumerate(steps):
         rows, held = states[which % len(states)]
         if dropping and held:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftwise import RBF
-from driftwise.policies.opkb_design import TOLERANCE, Arms, gap, greedy, spread, tradeoff
+from driftwise.policies.opkb_design import TOLERANCE, Arms, d_optimal, gap, greedy, tradeoff
 from oracles import dense_posterior, finite_difference
 
 CORRELATED = np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]])
@@ -62,7 +62,7 @@ def test_design_on_a_support(dim):
     """v ≤ ΣPv on A, with equality where P > 0; nothing outside A."""
     arms = some_arms(30, dim)
     support = np.arange(30) % 3 == 0
-    P = spread(arms, support)
+    P = d_optimal(arms, support)
     v = arms.variance(P)
     assert not P[~support].any()
     assert (v[support] <= P @ v + 1e-5).all()
