@@ -95,12 +95,16 @@ def _plain(suggestion: Any) -> Any:
 
 
 def at_statement(n: int, call: Callable[[], Any]) -> BaseException | None:
-    """Run `call`, and raise at its n-th statement; None where it has fewer."""
+    """Run `call`, and raise at its n-th statement; None where it has fewer.
+
+    Statements of threadpoolctl do not count: it releases its lock at the end of a `with`, before which a trace function
+    can raise, while no signal's handler ever runs there.
+    """
     left = n
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
         nonlocal left
-        if event == "line":
+        if event == "line" and not frame.f_code.co_filename.endswith("threadpoolctl.py"):
             left -= 1
             if left == 0:
                 sys.settrace(None)
