@@ -38,7 +38,8 @@ def test_the_name_of_a_command_is_completed_without_numpy():
     assert "numpy" not in loaded
 
 
-def test_the_shells_are_told_how_to_ask(call):
+def test_the_shells_are_told_how_to_ask(call, monkeypatch):
+    monkeypatch.setattr("shellingham.detect_shell", lambda *_: ("bash", "/bin/bash"))
     shown = call("--show-completion bash")
     assert shown.exit_code == 0
     assert "_DRIFTWISE_COMPLETE=complete_bash" in shown.stdout

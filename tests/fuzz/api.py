@@ -182,7 +182,10 @@ def _makers() -> Iterator[Target]:
     """Descriptions, each put to use once it is made."""
     for module, use in ((kernels, "used"), (time_kernels, "timed"), (widths, "wide")):
         for name, cls in vars(module).items():
-            if inspect.isclass(cls) and cls.__module__ == module.__name__ and not getattr(cls, "_is_protocol", False):
+            ours = (
+                inspect.isclass(cls) and cls.__module__ == module.__name__ and not getattr(cls, "_is_protocol", False)
+            )
+            if ours and cls is not kernels.Combined:  # which is for kernels to be derived from
                 short = module.__name__.rpartition(".")[2]
                 wrap = "" if name in ("SpaceTime", "Empirical", "DriftAware") else use
                 yield _target(f"{wrap}({short}.{name}(…))", cls)

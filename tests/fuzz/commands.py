@@ -55,7 +55,7 @@ def commands(command: Any = None, words: tuple[str, ...] = ()) -> Iterator[Comma
     """Every command there is, the groups themselves among them."""
     command = command or typer.main.get_command(app)
     # one that writes into the shell's own files is left alone
-    yield Command(words, tuple(p for p in command.params if p.name != "install_completion"))
+    yield Command(words, tuple(p for p in command.params if not str(p.name).endswith("_completion")))
     for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
         yield from commands(command.get_command(None, name), (*words, name))
 

@@ -16,7 +16,6 @@ from driftwise.cli.chart import chart, legend
 from driftwise.cli.options import DEFAULT, File, Json, Name
 from driftwise.cli.over_time import over_time
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.plots.files import format_of
 from driftwise.study import Study
 from driftwise.text import counted
 
@@ -51,6 +50,8 @@ def show_study(
     """
     study = Study.open(name, path=path)
     if picture is not None:
+        from driftwise.plots.files import format_of  # loads the lab, which no other command of a study needs
+
         files.check(picture, inputs=[path])
         format_of(picture)
     if as_json:
