@@ -14,7 +14,7 @@ from typing import Any
 import driftwise as dw
 from benchmarks.measure import Result, Stopwatch, duration
 from benchmarks.peers.elsewhere import ONE_THREAD, PYTHON, ROOT
-from driftwise.diagnosis import ABOUT, RECENT, alarmed
+from driftwise.auto.diagnosis import ABOUT, RECENT, alarmed
 from driftwise.environments.world import SeededEnvironment
 from driftwise.lab.trials import changes_of
 from driftwise.lab.zoo import zoo

@@ -14,7 +14,7 @@ import numpy as np
 import driftwise as dw
 from benchmarks.measure import Result, Stopwatch, duration
 from benchmarks.worlds import Drifting
-from driftwise.acquisition import Ucb
+from driftwise.gp.belief import Ucb
 from driftwise.records import Ask, Observation
 
 PEER = Path(".venv-bench/bin/python")

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from driftwise import RBF, Candidates, policy
-from driftwise.grid_filter import BLOCK
+from driftwise.gp.grid_filter import BLOCK
 from driftwise.policies import AnyPolicy
 from driftwise.records import Ask, Observation
 

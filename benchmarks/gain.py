@@ -8,8 +8,8 @@ import numpy as np
 
 import driftwise as dw
 from benchmarks.measure import Result, Stopwatch, duration
-from driftwise.information import greedy_gain
 from driftwise.records import Array
+from driftwise.theory.information import greedy_gain
 
 NOISE = 0.01
 

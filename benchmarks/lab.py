@@ -12,7 +12,7 @@ from driftwise.lab.engine import Engine, Joblib, cores, engine
 from driftwise.lab.experiment import Account, conduct, plan
 from driftwise.lab.results import TIMINGS, Folder
 from driftwise.lab.suites import suite
-from driftwise.lab.tasks import Contender
+from driftwise.lab.trials import Contender
 
 SEEDS = 100  # the published number: a minute or two of work for one core
 CONTENDERS = (

@@ -21,18 +21,17 @@ from rich.progress import Progress  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from benchmarks.peers.shelf import pairs  # noqa: E402
+from driftwise.auto.policy import Auto  # noqa: E402
 from driftwise.environments.world import SeededEnvironment  # noqa: E402
+from driftwise.gp.time_kernels import Forgetting  # noqa: E402
 from driftwise.lab.engine import engine  # noqa: E402
 from driftwise.lab.experiment import conduct, versions  # noqa: E402
-from driftwise.lab.measures import paired  # noqa: E402
-from driftwise.lab.metrics import Interval  # noqa: E402
 from driftwise.lab.results import Folder, failures  # noqa: E402
+from driftwise.lab.statistics import Interval, bootstrap  # noqa: E402
 from driftwise.lab.suites import suite  # noqa: E402
 from driftwise.lab.trials import Trial  # noqa: E402
 from driftwise.plots.dots import Dot, DotPanel, dots  # noqa: E402
-from driftwise.policies.auto import Auto  # noqa: E402
 from driftwise.records import Array  # noqa: E402
-from driftwise.time_kernels import Forgetting  # noqa: E402
 
 SUITE, WORLDS = "drift-zoo", ("box2d/still", "box2d/abrupt-often", "box2d/slow-0.01", "box2d/rotating")
 WIDTH = 160  # of a table that is not on a screen
@@ -104,8 +103,7 @@ def rows(regrets: Mapping[str, Array]) -> list[Row]:
     """From the mean regrets a step of each variant, (worlds, seeds)."""
     auto = regrets["auto"].mean(axis=0)
     return [
-        Row(label, tuple(R.mean(axis=1).tolist()), paired(R.mean(axis=0), auto).difference)
-        for label, R in regrets.items()
+        Row(label, tuple(R.mean(axis=1).tolist()), bootstrap(R.mean(axis=0) - auto)) for label, R in regrets.items()
     ]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftwise.kernels import Kernel
+from driftwise.gp.kernels import Kernel
 from driftwise.records import Array
 
 

@@ -1,4 +1,4 @@
-"""Which policy to use in a world like this one: run them, and compare their regret with intervals."""
+"""Which policy to use in an environment like this one: run them, and compare their regret with intervals."""
 
 import numpy as np
 

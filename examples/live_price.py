@@ -1,4 +1,4 @@
-"""A price that is tuned while demand moves: ask, sell, tell. Stop it whenever you like; it goes on where it was."""
+"""A price that is tuned while demand moves: ask, sell, tell. It can be stopped and resumed at any time."""
 
 import math
 import random
@@ -9,7 +9,7 @@ import driftwise as dw
 
 
 def demand(price: float, day: int) -> float:
-    """The world, which driftwise never sees: the best price wanders between 8 and 16."""
+    """The demand, which the study never sees: the best price moves between 8 and 16."""
     best = 12 + 4 * math.sin(day / 25)
     return 100 * math.exp(-(((price - best) / 4) ** 2)) + random.Random(day).gauss(0, 3)
 

@@ -1,8 +1,8 @@
-"""The paper's quantities as numbers: γ, H and w, β, and the bounds of both theorems, for one of its own worlds."""
+"""The quantities of the paper as numbers, in one of its environments: γ, H and w, β and the bounds of its theorems."""
 
 import driftwise as dw
-from driftwise.information import MaximumGain
 from driftwise.theory.bounds import Problem
+from driftwise.theory.information import MaximumGain
 from driftwise.theory.promises import promises
 
 T, delta = 500, 0.1

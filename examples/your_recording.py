@@ -1,7 +1,7 @@
-"""A recording of your own system: what would each policy have lost to somebody who knew?
+"""Policies on a recording of your own system, compared by their regret.
 
-The CSV has a row a time and a column a candidate; a second one has the candidates' coordinates, a row each.
-Here we write two such files first: twelve servers on a line, of which another is the fastest every hour.
+The first CSV file has one row per time and one column per candidate, the second one row of coordinates per candidate.
+Two such files are written here: twelve servers on a line, of which the fastest changes from hour to hour.
 """
 
 import tempfile
@@ -23,6 +23,6 @@ with tempfile.TemporaryDirectory() as folder:
     world = recorded(Path(folder) / "rewards.csv", Path(folder) / "points.csv")
 
 for name, options in [("random", {}), ("gp-ucb", {}), ("sw-gp-ucb", {"window": 20})]:
-    told = {} if name == "random" else {"kernel": world.kernel, "noise": 0.01}
-    policy = dw.policy(name, world.space, **told, **options)
+    given = {} if name == "random" else {"kernel": world.kernel, "noise": 0.01}
+    policy = dw.policy(name, world.space, **given, **options)
     print(f"{name:10} lost {regrets(dw.run(policy, world, world.horizon)).sum():6.1f} of {world.horizon}")

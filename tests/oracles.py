@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from driftwise.kernels import Kernel
+from driftwise.gp.kernels import Kernel
 from driftwise.records import Array
 
 

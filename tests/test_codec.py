@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftwise import RBF, Candidates, Choice, Float, Int, Linear, Matern, Product, Scaled, Sum, codec, policy
-from driftwise.acquisition import Model
-from driftwise.differences import difference
+from driftwise import RBF, Candidates, Choice, Float, Int, Linear, Matern, Product, Scaled, Sum, policy
 from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Model
 from driftwise.policies import REGISTRY
 from driftwise.spaces import Box
-from driftwise.widths import Constant
+from driftwise.store import codec
+from driftwise.store.config_diff import difference
+from driftwise.theory.widths import Constant
 
 positive = st.floats(min_value=1e-100, max_value=1e100)
 lengthscales = positive | st.lists(positive, min_size=1, max_size=4).map(tuple)

@@ -30,8 +30,9 @@ def rows(text: str) -> str:
 
 def commands(command: Any, path: tuple[str, ...] = ("driftwise",)) -> Iterator[str]:
     """The full names of all commands below `command`."""
-    for name, sub in getattr(command, "commands", {}).items():
-        if getattr(sub, "commands", None):
+    for name in command.list_commands(None):
+        sub = command.get_command(None, name)
+        if hasattr(sub, "list_commands"):
             yield from commands(sub, (*path, name))
         else:
             yield " ".join((*path, name))
@@ -70,6 +71,13 @@ def test_every_policy_is_in_the_guide(name):
 def test_every_option_of_a_policy_has_a_default(name):
     for option in options_of(name).values():
         assert option.default is not option.empty, f"{name}: {option.name}"
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_option_of_a_policy_has_a_meaning(name):
+    for option in options_of(name).values():
+        assert 10 < len(option.meaning) <= 100, f"{name}: {option.name}"
+        assert "\n" not in option.meaning
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from driftwise import Candidates, Choice, Float, Int, Study, codec, limits, policy
+from driftwise import Candidates, Choice, Float, Int, Study, limits, policy
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Matern, _squared_distance
+from driftwise.gp.distances import squared_distance
+from driftwise.gp.kernels import RBF, Matern
 from driftwise.policies import REGISTRY
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Box, as_space
 from driftwise.spaces.many import CLIMBS, FEW, LOOKS, OBSERVED, SCANNED, maximise_in_many
+from driftwise.store import codec
 
 LARGE: dict[str, Any] = {
     "a choice of 10,000": lambda: {"c": Choice(range(10_000))},
@@ -96,7 +98,7 @@ def test_coordinates_that_do_not_differ_change_no_bit(kernel: Any) -> None:
         for j in range(7):
             scale = np.asarray(kernel.lengthscale)
             all_of_them = cdist(X[i : i + 1] / scale, Y[j : j + 1] / scale, "sqeuclidean")
-            assert _squared_distance(X, Y, kernel.lengthscale)[i, j] == all_of_them[0, 0]
+            assert squared_distance(X, Y, kernel.lengthscale)[i, j] == all_of_them[0, 0]
             assert kernel(X[i : i + 1], Y[j : j + 1])[0, 0] == whole[i, j]
 
 

@@ -38,7 +38,7 @@ def test_what_is_in_a_folder_is_put_in_its_place(tmp_path):
     with Folder(tmp_path) as folder:
         for i, t in enumerate(trials):
             facts = (t.suite, t.case.name, t.contender.label, t.seed, t.horizon, float(i * t.horizon))
-            folder.append(Result(t.key, *facts, 0.0, (), None, (), (), None, ()), Timing(t.key, *[0.0] * 7))
+            folder.append(Result(t.key, *facts, 0.0, (), None, (), (), None, ()), Timing(t.key, *[0.0] * 6))
     found = regrets(tmp_path, trials)
     for i, t in enumerate(trials):
         assert found[t.contender.label][WORLDS.index(t.case.name), t.seed] == pytest.approx(i)

@@ -21,16 +21,16 @@ from benchmarks.peers.stepper import step
 from benchmarks.peers.worker import answer, trial_of
 from scipy import stats
 
-from driftwise.environments import worlds
+from driftwise.environments import catalogue
 from driftwise.environments.drift import Rotating
 from driftwise.environments.noise import Gaussian
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
 from driftwise.lab import suites
 from driftwise.lab.cases import Case, Suite
 from driftwise.lab.engine import Failure, Work, do, serial
-from driftwise.lab.metrics import student
 from driftwise.lab.run import run as steps_of
-from driftwise.lab.trials import Timing, Trial, checkpoints, perform
+from driftwise.lab.statistics import student
+from driftwise.lab.trials import Timing, Trial, checkpoints
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
 from driftwise.spaces import Candidates
@@ -51,11 +51,11 @@ class Fake:
 
 
 def rotating(*, seed, horizon, name="box", period=30.0):
-    return worlds.on_box(Rotating(period), seed=seed, horizon=horizon, name=name)
+    return catalogue.on_box(Rotating(period), seed=seed, horizon=horizon, name=name)
 
 
 def line(*, seed, horizon):
-    return worlds.still(seed=seed)
+    return catalogue.still(seed=seed)
 
 
 BOX = Case("box", rotating, horizon=12, seeds=2)
@@ -192,14 +192,14 @@ def test_a_process_that_dies_is_a_failed_trial(tmp_path):
     python.chmod(0o755)
     trials = [trial(seed=seed) for seed in (0, 1)]
     answers = [a for reply in Elsewhere(python)(Work(trials)) for a in reply.answers]
-    assert answers == [Failure(t.key, "the process that ran it ended with status 3") for t in trials]
+    assert answers == [Failure(n, "the process that ran it ended with status 3") for n in range(2)]
 
 
 def test_a_worker_answers_every_trial(tmp_path):
     """In this environment there is neither the toy suite nor a peer: the worker says so, and lives on."""
     trials = [Trial(PEERS["optuna-tpe"], "toy", BOX, 5, seed) for seed in (0, 1)]
     answers = [a for reply in Elsewhere(Path(sys.executable))(Work(trials)) for a in reply.answers]
-    assert [a.key for a in answers] == [t.key for t in trials]
+    assert [a.number for a in answers] == [0, 1]
     assert all("no suite is called 'toy'" in a.problem for a in answers)
 
 
@@ -213,9 +213,9 @@ def test_peers_that_are_not_installed_are_said_to_be(tmp_path):
 
 def test_what_is_kept_comes_back(tmp_path):
     done = trial(horizon=120)
-    result, timing = perform(done)
+    result, timing, _ = done.perform()
     Shelf(tmp_path).put(done, result, timing)
-    found, spent = Shelf(tmp_path).get(done)
+    found, spent, _ = Shelf(tmp_path).get(done)
     assert replace(found, curve=()) == replace(result, curve=())
     assert spent.policy == pytest.approx(timing.policy, rel=1e-3)
     at = [checkpoints(120).index(t) for t in kept_steps(120)]
@@ -229,14 +229,14 @@ def test_a_kept_curve_has_fifty_points_at_most():
     assert kept_steps(3).tolist() == [1, 2, 3]
     assert len(kept_steps(1001)) == 50
     assert kept_steps(1001)[-1] == 1001
-    result, _ = perform(trial(horizon=60))
+    result, _ = trial(horizon=60).perform()[:2]
     assert len(packed(result, "w")["curve"]) == 50
     assert unpacked(packed(result, "w")).curve[-1] == pytest.approx(result.regret, rel=1e-4)
 
 
 def test_a_world_that_was_defined_anew_has_nothing_kept(tmp_path):
     done = trial()
-    Shelf(tmp_path).put(done, *perform(done))
+    Shelf(tmp_path).put(done, *done.perform()[:2])
     again = trial(case=replace(BOX, make=partial(rotating, period=31.0)))
     assert again.key == done.key
     assert Shelf(tmp_path).get(again) is None
@@ -244,11 +244,11 @@ def test_a_world_that_was_defined_anew_has_nothing_kept(tmp_path):
 
 def test_a_torn_line_is_passed_over_and_nothing_is_rewritten(tmp_path):
     first, second = trial(), trial(seed=1)
-    Shelf(tmp_path).put(first, *perform(first))
+    Shelf(tmp_path).put(first, *first.perform()[:2])
     file = tmp_path / "results.jsonl"
     file.write_bytes(file.read_bytes() + b'{"key":"toy/box')
     torn = file.read_bytes()
-    Shelf(tmp_path).put(second, *perform(second))
+    Shelf(tmp_path).put(second, *second.perform()[:2])
     assert file.read_bytes().startswith(torn)
     assert Shelf(tmp_path).get(first)
     assert Shelf(tmp_path).get(second)
@@ -259,14 +259,14 @@ def test_it_is_paid_once(tmp_path):
 
     def engine(work):
         for batch in work.batches():
-            performed.extend(t.key for t in batch)
+            performed.extend(t.key for _, t in batch)
             yield do(batch)
 
     trials = [trial(seed=seed) for seed in range(3)]
     list(PaidOnce(Shelf(tmp_path), engine)(Work(trials[:2])))
     replies = list(PaidOnce(Shelf(tmp_path), engine)(Work(trials)))
     assert performed == [t.key for t in trials]
-    assert sorted(a[0].key for r in replies for a in r.answers) == [t.key for t in trials]
+    assert sorted(a.value.result.key for r in replies for a in r.answers) == [t.key for t in trials]
 
 
 def test_what_lies_in_the_repository_can_be_read():
@@ -288,9 +288,9 @@ def test_what_lies_in_the_repository_can_be_read():
 
 
 def made(policy, case, seed, regret, seconds=1.0):
-    result, _ = perform(trial(horizon=2))
+    result, _ = trial(horizon=2).perform()[:2]
     key = f"{policy} {case} {seed}"
-    timing = Timing(key, 0, median=seconds, p95=0, wall=0, policy=2 * seconds, environment=0, rest=0)
+    timing = Timing(key, 0, median=seconds, wall=0, policy=2 * seconds, environment=0, rest=0)
     return replace(result, key=key, policy=policy, case=case, seed=seed, regret=regret), timing
 
 

@@ -8,8 +8,9 @@ from matplotlib.colors import to_hex
 
 from driftwise import plots
 from driftwise.errors import InvalidInput
+from driftwise.lab.statistics import thin
 from driftwise.plots.beliefs import Panel
-from driftwise.plots.regret import spread, thin
+from driftwise.plots.regret import spread
 from driftwise.plots.style import CSS, DARK, LIGHT, Theme
 
 
@@ -57,7 +58,7 @@ def test_regret_that_is_zero_can_be_drawn():
 
 @pytest.mark.parametrize("n", [1, 2, 250, 251, 10_000])
 def test_thin_keeps_the_ends(n):
-    t = thin(n)
+    t = thin(n, 250)
     assert t[0] == 0
     assert t[-1] == n - 1
     assert len(t) <= 250

@@ -8,8 +8,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import driftwise as dw
-from driftwise.policies.auto import Auto
-from driftwise.threads import OneThread
+from driftwise.auto.policy import Auto
+from driftwise.concurrency.threads import OneThread
 
 
 def threads() -> set[int]:

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from driftwise import RBF, Candidates, Float, Linear, Posterior, Scaled, codec, policy, widths
+from driftwise import RBF, Candidates, Float, Linear, Posterior, Scaled, policy
 from driftwise.errors import InvalidInput
-from driftwise.information import MaximumGain
+from driftwise.store import codec
+from driftwise.theory import widths
+from driftwise.theory.information import MaximumGain
 
 X = tuple((x,) for x in np.linspace(0, 1, 30))
 LN2 = math.log(2)

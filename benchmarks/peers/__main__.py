@@ -21,12 +21,12 @@ from benchmarks.peers.contenders import OURS, PEERS, ours, peers  # noqa: E402
 from benchmarks.peers.elsewhere import Elsewhere, PaidOnce  # noqa: E402
 from benchmarks.peers.shelf import Shelf, pairs  # noqa: E402
 from driftwise.errors import DriftwiseError  # noqa: E402
+from driftwise.lab.digest import digest  # noqa: E402
 from driftwise.lab.engine import Reply, Work, serial  # noqa: E402
 from driftwise.lab.experiment import conduct, versions  # noqa: E402
-from driftwise.lab.report import digest  # noqa: E402
 from driftwise.lab.results import Folder, failures, manifest, read  # noqa: E402
 from driftwise.lab.trials import Entrant, Trial  # noqa: E402
-from driftwise.report.lab import lab_page  # noqa: E402
+from driftwise.report.results_page import lab_page  # noqa: E402
 
 WIDTH = 160  # of a table that is not on a screen
 

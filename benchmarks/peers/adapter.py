@@ -13,8 +13,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from driftwise.acquisition import Belief
 from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Belief
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator
 from driftwise.spaces import Box, Space, as_space

@@ -11,8 +11,8 @@ from typing import Any
 from benchmarks.peers.adapter import Adapted
 from driftwise.environments.world import SeededEnvironment
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Matern
-from driftwise.lab.tasks import Contender
+from driftwise.gp.kernels import Matern
+from driftwise.lab.trials import Contender
 from driftwise.policies import REGISTRY, AnyPolicy, options_of
 
 MODULES = {  # imported in the peers' environment only

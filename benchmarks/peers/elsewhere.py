@@ -12,8 +12,8 @@ from typing import Any
 
 from benchmarks.peers.shelf import Shelf, result_of
 from driftwise.errors import InvalidInput
-from driftwise.lab.engine import Answer, Failure, Reply, Work
-from driftwise.lab.trials import Timing, Trial
+from driftwise.lab.engine import Answer, Done, Failure, Reply, Work
+from driftwise.lab.trials import Outcome, Timing, Trial
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-peers" / "bin" / "python"
@@ -45,14 +45,12 @@ class Elsewhere:
 def _served(process: subprocess.Popen[str], work: Work) -> Iterator[Reply]:
     """What one process does of the work: all, unless it dies."""
     while work.waiting and process.poll() is None:
-        trial = work.waiting.popleft()
-        work.out[trial.key] = trial
-        reply = Reply((_exchange(process, trial),), 0.0)
+        reply = Reply((_exchange(process, *work.take()),), 0.0)
         work.finish(reply)
         yield reply
 
 
-def _exchange(process: subprocess.Popen[str], trial: Trial) -> Answer:
+def _exchange(process: subprocess.Popen[str], number: int, trial: Trial) -> Answer:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -61,8 +59,8 @@ def _exchange(process: subprocess.Popen[str], trial: Trial) -> Answer:
     except BrokenPipeError:
         line = ""
     if not line:
-        return Failure(trial.key, f"the process that ran it ended with status {process.wait()}")
-    return answered(trial, json.loads(line))
+        return Failure(number, f"the process that ran it ended with status {process.wait()}")
+    return answered(number, json.loads(line))
 
 
 def request(trial: Trial) -> dict[str, Any]:
@@ -71,11 +69,12 @@ def request(trial: Trial) -> dict[str, Any]:
     return {"peer": trial.contender.label} | place
 
 
-def answered(trial: Trial, answer: dict[str, Any]) -> Answer:
+def answered(number: int, answer: dict[str, Any]) -> Answer:
     """A line of `worker` as an answer."""
     if "problem" in answer:
-        return Failure(trial.key, answer["problem"])
-    return result_of(answer["result"]), Timing(**answer["timing"])
+        return Failure(number, answer["problem"])
+    timing = Timing(**answer["timing"])
+    return Done(number, Outcome(result_of(answer["result"]), timing), timing.wall)
 
 
 @dataclass(frozen=True)
@@ -86,16 +85,14 @@ class PaidOnce:
     engine: Any
 
     def __call__(self, work: Work) -> Iterator[Reply]:
-        missing = []
-        for trial in list(work.waiting):
+        trials = dict(work.waiting)
+        for number, trial in trials.items():
             found = self.shelf.get(trial)
-            if found is None:
-                missing.append(trial)
-            else:
-                yield Reply((found,), 0.0)
-        rest, trials = Work(missing), {trial.key: trial for trial in missing}
-        for reply in self.engine(rest) if missing else ():
+            if found is not None:
+                work.waiting.remove((number, trial))
+                yield Reply((Done(number, found, found.timing.wall),), 0.0)
+        for reply in self.engine(work) if work.waiting else ():
             for answer in reply.answers:
-                if not isinstance(answer, Failure):
-                    self.shelf.put(trials[answer[0].key], *answer)
+                if isinstance(answer, Done):
+                    self.shelf.put(trials[answer.number], answer.value.result, answer.value.timing)
             yield reply

@@ -7,7 +7,7 @@ results/timings.jsonl   what it cost, on the machine that ran it
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers.cases import fingerprint
 from driftwise.lab.results import line
-from driftwise.lab.trials import Result, Timing, Trial, checkpoints
+from driftwise.lab.trials import Outcome, Result, Timing, Trial, checkpoints
 from driftwise.records import Array
 
 SHELF = Path(__file__).parent / "results"
@@ -30,14 +30,14 @@ class Shelf:
         self.results = {(r["key"], r["world"]): r for r in _lines(path / "results.jsonl")}
         self.timings = {(t["key"], t["world"]): t for t in _lines(path / "timings.jsonl")}
 
-    def get(self, trial: Trial) -> tuple[Result, Timing] | None:
+    def get(self, trial: Trial) -> Outcome | None:
         """What was kept of this trial on this very world; a world that was defined anew has nothing yet."""
         if not any(key == trial.key for key, _ in self.results):
             return None
         at = trial.key, self._world(trial)
         if at not in self.results or at not in self.timings:
             return None
-        return unpacked(self.results[at]), Timing(**without(self.timings[at], "world"))
+        return Outcome(unpacked(self.results[at]), timing_of(self.timings[at]))
 
     def put(self, trial: Trial, result: Result, timing: Timing) -> None:
         """Keeps it."""
@@ -58,7 +58,7 @@ class Shelf:
 
 def pairs(folder: Path) -> list[tuple[Result, Timing]]:
     """All that a results folder of the lab holds."""
-    timings = {t["key"]: Timing(**t) for t in _lines(folder / "timings.jsonl")}
+    timings = {t["key"]: timing_of(t) for t in _lines(folder / "timings.jsonl")}
     return [(result_of(r), timings[r["key"]]) for r in _lines(folder / "results.jsonl")]
 
 
@@ -78,10 +78,15 @@ def unpacked(record: dict[str, Any]) -> Result:
     return replace(result_of(without(record, "world")), curve=tuple(float(f"{value:.6e}") for value in curve))
 
 
-def result_of(fields: dict[str, Any]) -> Result:
+def result_of(record: dict[str, Any]) -> Result:
     """A result from JSON, which knows no tuples."""
-    exact: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()}
+    exact: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in record.items()}
     return Result(**exact)
+
+
+def timing_of(record: dict[str, Any]) -> Timing:
+    """A timing from JSON, of which older files say more than is used."""
+    return Timing(**{each.name: record[each.name] for each in fields(Timing)})
 
 
 def kept_steps(horizon: int) -> Array:

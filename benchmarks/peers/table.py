@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import t as student_t
 
 from driftwise.errors import InvalidInput
-from driftwise.lab.metrics import Interval
+from driftwise.lab.statistics import Interval
 from driftwise.lab.trials import Result, Timing
 from driftwise.records import Array
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.peers import cases
 from benchmarks.peers.contenders import PEERS
-from driftwise.lab.trials import Trial, perform
+from driftwise.lab.trials import Trial
 
 
 def trial_of(asked: Mapping[str, Any]) -> Trial:
@@ -29,7 +29,7 @@ def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
     try:
         trial = trial_of(asked)
         PEERS[asked["peer"]].load()
-        result, timing = perform(trial)
+        result, timing, _ = trial.perform()
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         return {"problem": f"{type(error).__name__}: {error!s:.300} ({where.filename}:{where.lineno})"}

@@ -1,12 +1,21 @@
-"""driftwise: time-varying Bayesian optimisation."""
+"""driftwise: time-varying Bayesian optimisation.
 
-from driftwise.environments import environment
-from driftwise.kernels import RBF, Linear, Matern, Product, Scaled, Sum
-from driftwise.lab import run
-from driftwise.policies import policy
-from driftwise.posterior import Posterior
-from driftwise.spaces import Candidates, Choice, Float, Int
-from driftwise.study import Study
+A name is imported when it is first used, so that the command line can complete a word without loading NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from driftwise.environments import environment
+    from driftwise.gp.kernels import RBF, Linear, Matern, Product, Scaled, Sum
+    from driftwise.gp.posterior import Posterior
+    from driftwise.lab.run import run
+    from driftwise.policies import policy
+    from driftwise.spaces import Candidates, Choice, Float, Int
+    from driftwise.study import Study
 
 __all__ = [
     "RBF",
@@ -25,3 +34,28 @@ __all__ = [
     "policy",
     "run",
 ]
+
+_HOMES = {
+    "environments": ("environment",),
+    "gp.kernels": ("RBF", "Linear", "Matern", "Product", "Scaled", "Sum"),
+    "gp.posterior": ("Posterior",),
+    "lab.run": ("run",),
+    "policies": ("policy",),
+    "spaces": ("Candidates", "Choice", "Float", "Int"),
+    "study": ("Study",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # a type checker knows every name, and that there are no others
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOME:
+            value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+            return value
+        if importlib.util.find_spec(f"{__name__}.{name}"):  # a module of ours, as driftwise.errors
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,6 +18,9 @@ MOST = 2**53  # a count: up to here it is exact as a float, and a sum of a few s
 SMALLEST, LARGEST = 1e-300, 1e100  # of a size: its reciprocal is a number, and its square
 
 
+Rule = Callable[[str, Any], Any]  # a field's name and value: refused, or what is kept
+
+
 def real(name: str, value: Any) -> float:
     """A finite number, and neither a bool nor a string."""
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -161,6 +164,27 @@ def text(what: str, value: Any) -> str:
         return str(value.encode().decode())
     except (AttributeError, UnicodeError):
         raise InvalidInput(f"{what} must be text that UTF-8 can write, got {shown(value)}") from None
+
+
+def settle(instance: Any, **rules: Rule) -> None:
+    """Put each field of a frozen dataclass through its rule, which refuses it or returns what is kept.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Window:
+    ...     length: int
+    ...     def __post_init__(self):
+    ...         settle(self, length=count)
+    >>> Window(np.int64(5))
+    Window(length=5)
+    """
+    for field, rule in rules.items():
+        object.__setattr__(instance, field, rule(field, getattr(instance, field)))
+
+
+def optional(rule: Rule) -> Rule:
+    """The same rule, which None passes."""
+    return lambda name, value: None if value is None else rule(name, value)
 
 
 def shown(value: Any, limit: int = 80) -> str:

@@ -1,16 +1,16 @@
 """Everything driftwise raises on purpose.
 
 DriftwiseError
-├── InvalidInput       (also a ValueError)   a value breaks a rule; the message says rule, value and fix
+├── InvalidInput       (also a ValueError)   a value breaks a rule; the message states the rule, the value and the fix
 ├── NotFoundError      (also a LookupError)  no such study, suggestion, policy or environment
 ├── ConflictError                            a second, different reward for one suggestion; another space or policy
-├── StoreError                               the file is no study, damaged, newer, read-only, or the disk is full
+├── StoreError                               the file is not a study, damaged, newer or read-only, or the disk is full
 └── MissingExtra       (also an ImportError) an optional dependency is not installed
 """
 
 
 class DriftwiseError(Exception):
-    """The root: `except DriftwiseError` catches all of them and nothing else."""
+    """The base class: `except DriftwiseError` catches all of them and nothing else."""
 
 
 class InvalidInput(DriftwiseError, ValueError):
@@ -18,19 +18,19 @@ class InvalidInput(DriftwiseError, ValueError):
 
 
 class NotFoundError(DriftwiseError, LookupError):
-    """There is nothing of that name."""
+    """Nothing of that name exists."""
 
 
 class ConflictError(DriftwiseError):
-    """It contradicts what is already stored; nothing was changed."""
+    """The input contradicts what is already stored. Nothing was changed."""
 
 
 class StoreError(DriftwiseError):
-    """The store cannot be read or written; it is left as it was."""
+    """The store cannot be read or written. It is left as it was."""
 
 
 class MissingExtra(DriftwiseError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """A required optional dependency is not installed."""
 
 
 def missing_extra(extra: str, package: str) -> MissingExtra:

@@ -1,7 +1,7 @@
-"""How large is too large: one limit, of numbers of 8 bytes, that spaces and policies are held to when they are made.
+"""The one limit on the size of a problem, which spaces and policies check when they are made.
 
-What an ask costs follows from the space and the policy: so many candidates beside so many observations, so many
-coordinates of so many points. Each says here what it needs; this is the only place that knows how much there is.
+The memory of an ask follows from the space and the policy, for example from the number of candidates times the number
+of observations. Each part counts the numbers that it needs. Only this module knows how many are allowed.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from driftwise.errors import InvalidInput
 
 LARGEST = 2**24  # numbers, 134 MB; while it computes, a step has two or three times as many and takes about a second
-PART = LARGEST // 8  # what may be kept once for each of several states, or scanned at a time
-OBSERVATIONS = 128  # that are counted where a policy keeps as many as it is told
+PART = LARGEST // 8  # for what is stored once for each of several states, or scanned at a time
+OBSERVATIONS = 128  # counted for a policy that stores as many observations as it gets
 
 
 def check(who: str, numbers: int, what: str, fix: str) -> None:
-    """`who` needs so many numbers, `what` they are: refused where they are more than LARGEST.
+    """Raise `InvalidInput` if `who` needs more than LARGEST numbers. `what` says which numbers they are.
 
     >>> check("r-perp", 10_000**2, "10,000 × 10,000 candidates", "give fewer candidates")
     Traceback (most recent call last):
@@ -26,7 +26,7 @@ def check(who: str, numbers: int, what: str, fix: str) -> None:
 
 
 def rows(dim: int, *, most: int, least: int = 1) -> int:
-    """How many points of so many coordinates are looked at or kept at a time.
+    """How many points of `dim` coordinates are evaluated or stored at a time.
 
     >>> rows(2, most=2000), rows(10_000, most=2000)
     (2000, 209)

@@ -1,9 +1,9 @@
-"""The records that cross borders: what is asked, seen, suggested and measured. Numbers count from 1."""
+"""The records that layers exchange: asks, observations, suggestions and measurements. Numbers count from 1."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,13 @@ class Observation:
     y: float
 
 
+def signed(seen: Observation, sign: float) -> Observation:
+    """The observation with the sign of its reward flipped if the study minimises, because policies maximise."""
+    return seen if sign > 0 else replace(seen, y=-seen.y)
+
+
 def time_of_next(number: int, newest: Observation | None) -> float:
-    """The time of entry `number` where the user gives none: its number, or where times are the user's own the newest.
+    """The time of entry `number` if the user gives none: its number, or the newest time if times are the user's own.
 
     >>> time_of_next(3, Observation(2, 2.0, (0.5,), 1.0)), time_of_next(3, Observation(2, 1.7e9, (0.5,), 1.0))
     (3.0, 1700000000.0)
@@ -35,7 +40,7 @@ def time_of_next(number: int, newest: Observation | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a policy is asked: where to go at step `number`, while `pending` points have no reward yet."""
+    """What a policy is asked: which point to choose at step `number`, while `pending` points have no reward yet."""
 
     number: int
     at: float
@@ -46,7 +51,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A study's answer to ask: try `params` now, then tell the reward under this `id`."""
+    """The answer of a study to `ask`: try `params` now, then tell the reward under this `id`."""
 
     id: str
     number: int
@@ -58,8 +63,10 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A study's answer to tell: the reward is stored. `new` is False where it had been told before;
-    `in_window` is False where the policy has moved on too far to use it."""
+    """The answer of a study to `tell`: the reward is stored.
+
+    `new` is False if it was stored before. `in_window` is False if the policy no longer uses an observation this old.
+    """
 
     number: int
     new: bool
@@ -77,7 +84,7 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a simulation: what was seen, what it was truly worth, and the best there was."""
+    """One step of a simulation: the observation, its value without noise, and the best value at that step."""
 
     seen: Observation
     value: float  # f_t(x_t)

@@ -10,7 +10,7 @@ from driftwise import checks
 
 
 class Stream(IntEnum):
-    """Who draws: two users of the same seed and number never see the same draws."""
+    """The purpose of a draw. Two purposes with the same seed and number never share draws."""
 
     POLICY = 0
     NOISE = 1
@@ -20,7 +20,7 @@ class Stream(IntEnum):
 
 
 def generator(seed: int, number: int = 0, stream: Stream = Stream.POLICY) -> np.random.Generator:
-    """Philox(key=(seed, number)), counted from the stream's own place.
+    """Philox with key (seed, number), counted from the offset of the stream.
 
     >>> generator(1, 2).random() == generator(1, 2).random()
     True

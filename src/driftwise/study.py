@@ -1,4 +1,4 @@
-"""Live studies: ask, tell, recommend. The library's front door; docs/contract.md says what it promises."""
+"""Live studies: ask, tell, recommend. This is the main entry point; docs/contract.md states what it promises."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from driftwise import checks, codec, history
-from driftwise.acquisition import Belief, Ucb
-from driftwise.diagnosis import Diagnosis
-from driftwise.differences import difference
+from driftwise import checks
+from driftwise.auto import drift_history as history
+from driftwise.auto.diagnosis import Diagnosis
+from driftwise.auto.drift_history import Explain, Moment
+from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput, StoreError
-from driftwise.fold import Fold, Missing
-from driftwise.history import Explain, Moment
-from driftwise.policies import REGISTRY, AnyPolicy, options_of
+from driftwise.gp.belief import Belief, Ucb
+from driftwise.policies import REGISTRY, AnyPolicy, decision, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
+from driftwise.replay import Fold, Missing
 from driftwise.spaces import Space, as_space
-from driftwise.store import Asked, Choice, Chosen, Counts, Log, Store, Told, View, open_store
-from driftwise.threads import one_thread
+from driftwise.store import Asked, Choice, Chosen, Counts, Log, Store, Told, View, codec, open_store
+from driftwise.store.config_diff import difference
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
@@ -31,7 +32,7 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Description:
-    """What a study is, once and for all."""
+    """What defines a study. It never changes after the study was created."""
 
     policy: AnyPolicy
     direction: str = "maximize"
@@ -62,7 +63,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Summary:
-    """A study at a glance."""
+    """The definition of a study, and how many suggestions and rewards it has."""
 
     name: str
     path: str | None
@@ -71,7 +72,7 @@ class Summary:
 
 
 class Study:
-    """Something that is tuned while it changes. In memory, or in a file that several processes may share.
+    """A system that is tuned while it changes, in memory or in a file that several processes may share.
 
     >>> from driftwise import Candidates
     >>> study = Study("doors", space=Candidates([[0.0], [1.0]], names=["door"]), policy="sw-gp-ucb", window=10)
@@ -96,11 +97,11 @@ class Study:
         patience: int = PATIENCE,
         **options: Any,
     ) -> None:
-        """Make a study, or open it again where it is there already with the same description.
+        """Create a study, or open it if it already exists with the same settings.
 
-        `policy` is a name (with `options`), a pair of a name and its options, or a policy as it is. By name, rewards
-        are standardised unless `standardise=False`. A suggestion without a reward counts as pending while the next
-        `patience` suggestions are made.
+        `policy` is a name (with `options`), a pair of a name and its options, or a policy object. If it is a name,
+        rewards are standardised unless `standardise=False`. A suggestion without a reward counts as pending while the
+        next `patience` suggestions are made.
         """
         checks.name("a study's name", name)
         given = Description(_policy(policy, space, options), direction, seed, patience)
@@ -110,12 +111,15 @@ class Study:
         if log.description != text:
             told_apart = difference(json.loads(log.description), json.loads(text))
             if told_apart:
-                raise ConflictError(f"study {name!r} was made otherwise: {told_apart}; use Study.open, or another name")
+                raise ConflictError(
+                    f"study {name!r} already exists with different settings: {told_apart}; "
+                    "use Study.open, or another name"
+                )
         self._set_up(store, log, given, path)
 
     @classmethod
     def open(cls, name: str, *, path: Path) -> Self:
-        """A study that is there already."""
+        """Open a study that already exists."""
         checks.name("a study's name", name)
         if path is None:
             raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
@@ -131,7 +135,7 @@ class Study:
 
     @staticmethod
     def names(path: Path) -> list[str]:
-        """The studies in a file."""
+        """The names of the studies in a file."""
         return open_store(path, create=False).names()
 
     def _set_up(self, store: Store, log: Log, description: Description, path: Path | None) -> None:
@@ -145,9 +149,10 @@ class Study:
     # --- ask ----------------------------------------------------------------------------------------------------
 
     def ask(self, key: str | None = None, at: float | None = None) -> Suggestion:
-        """What to try next. Asked again with the same `key` it gives the same suggestion, whoever asks and whenever.
+        """The next setting to try. A second call with the same `key` returns the same suggestion, in any process.
 
-        `at` is your own time. Not given it is the suggestion's number, or that of the newest observation if it has one.
+        `at` is your own time. By default it is the suggestion's number, or the time of the newest observation if that
+        has a time of your own.
         """
         if key is not None:
             checks.name("a key", key)
@@ -156,15 +161,15 @@ class Study:
         return self._suggestion(asked)
 
     def _prepare(self, view: View, at: float | None) -> Choice:
-        """Read what the next choice depends on. The choice itself is made when the transaction is over."""
+        """Read what the next choice depends on. The choice itself is made after the transaction."""
         ask, missing = self._next(view, at), self._fold.missing(view)
         return lambda: self._choose(missing, ask)
 
     @one_thread
     def _choose(self, missing: Missing, ask: Ask) -> Chosen:
         state = self._fold.state(missing)
-        x = self.policy.choose(state, ask)
-        return Chosen(tuple(float(v) for v in x), ask.at, self._jitter(state, ask))
+        made = decision(self.policy, state, ask)
+        return Chosen(tuple(float(v) for v in made.x), ask.at, float(made.jitter))
 
     def _next(self, view: View, at: float | None) -> Ask:
         number = view.counts.last + 1
@@ -173,22 +178,19 @@ class Study:
         pending = tuple(asked.x for asked in view.pending(self.description.patience))
         return Ask(number, at, pending, seed=self.description.seed)
 
-    def _jitter(self, state: Any, ask: Ask) -> float:
-        try:
-            return float(self.policy.belief(state, ask).jitter)
-        except InvalidInput:  # a policy that has no belief needs no jitter
-            return 0.0
-
     # --- tell ---------------------------------------------------------------------------------------------------
 
     def tell(self, suggestion: Suggestion | str, reward: float, at: float | None = None) -> Receipt:
-        """The reward of a suggestion, or of its id: once. The same again changes nothing, another is refused."""
+        """Store the reward of a suggestion, given as such or by its id.
+
+        The same reward again changes nothing. A different one raises a `ConflictError`.
+        """
         id = _id(suggestion)
         time = None if at is None else _finite("at", at)
         return self._receipt(self._log.tell(id, _reward(reward), time, self.policy.memory))
 
     def observe(self, params: Params, reward: float, at: float | None = None, key: str | None = None) -> Receipt:
-        """A reward at a point that nobody asked for; with a `key`, once however often it is sent."""
+        """Store a reward at a setting that was not suggested; with a `key` once, however often it is sent."""
         if key is not None:
             checks.name("a key", key)
         x = self.space.to_unit(params)
@@ -196,7 +198,7 @@ class Study:
         return self._receipt(self._log.observe(x, _reward(reward), time, key, self.policy.memory))
 
     def abandon(self, suggestion: Suggestion | str) -> None:
-        """This suggestion will not be tried. It is no observation; should a reward come after all, it still counts."""
+        """Declare that a suggestion will not be tried. If its reward arrives after all, it still counts."""
         self._log.abandon(_id(suggestion))
 
     def _receipt(self, told: Told) -> Receipt:
@@ -218,22 +220,22 @@ class Study:
         )
 
     def belief(self, at: float | None = None) -> Belief:
-        """What the policy thinks now, of rewards to be maximised; `belief.units` are their location and scale."""
+        """The posterior of the policy now, of rewards to be maximised; `belief.units` are their location and scale."""
         return self._belief(None if at is None else _finite("at", at))[0]
 
     @one_thread
     def drift(self, at: float | None = None) -> Diagnosis:
-        """How fast the world moves, when it last changed abruptly, and which parameters matter: of `auto`."""
+        """The rate of drift, the last change point, and which parameters matter. Needs the policy `auto`."""
         explain = self._explainer()
         state, ask = self._state(None if at is None else _finite("at", at))
         return explain(state, ask)
 
     @one_thread
     def drift_history(self, points: int = 40) -> list[Moment]:
-        """What `drift` would have said after one observation and another, oldest first; the last is the newest one.
+        """What `drift` would have reported at moments of the past, oldest first; the last is the newest observation.
 
-        The moments are spread evenly over the log, or over its end: they are at most 12 observations apart, so that no
-        alarm is missed. Each equals what `drift(at=moment.at)` of a study says that was told no more than that.
+        The moments are spread evenly over the log, or over its end. They are at most 12 observations apart, so that no
+        alarm is missed. Each equals `drift(at=moment.at)` of a study that has only the observations up to that moment.
         """
         explain = self._explainer()
         needed = history.needed(self.policy, points)
@@ -248,7 +250,7 @@ class Study:
 
     @property
     def alarm(self) -> bool:
-        """Whether the world just changed abruptly, more likely than not."""
+        """Whether a change point just occurred, with a probability of more than one half."""
         return self.drift().alarm
 
     @one_thread
@@ -268,26 +270,26 @@ class Study:
         return self._fold.state(missing), ask
 
     def observations(self) -> Iterator[Observation]:
-        """The log, in the order of its numbers; rewards as they were told, points as `space.from_unit` takes them."""
+        """The log in the order of its numbers, with rewards as you gave them; `space.from_unit` gives the params."""
         return self._log.observations()
 
     def latest(self, count: int) -> list[Observation]:
-        """The last `count` observations, in the order of their numbers, without reading those before them."""
+        """The last `count` observations in the order of their numbers. Earlier ones are not read."""
         checks.count("count", count)
         return self._log.read(lambda view: view.tail(count))
 
     def pending(self) -> list[Suggestion]:
-        """The suggestions that the next ask takes as pending: awaited, and not older than `patience` suggestions."""
+        """The suggestions that the next ask treats as pending: without a reward, and among the last `patience` ones."""
         pending = self._log.read(lambda view: view.pending(self.description.patience))
         return [self._suggestion(asked) for asked in pending]
 
     def describe(self) -> Summary:
-        """What it is and where it stands."""
+        """The definition of the study, and its counts."""
         counts = self._log.read(lambda view: view.counts)
         return Summary(self.name, self.path, self.description, counts)
 
     def close(self) -> None:
-        """Let go of the file. Never needed: all is on the disk already, and the next call opens it again."""
+        """Close the file. It is never necessary: everything is on the disk, and the next call opens it again."""
         self._store.close()
 
     @property
@@ -299,7 +301,7 @@ class Study:
         return self.description.policy.space
 
     def __reduce__(self) -> Any:
-        """Copied or sent to another process, a study in a file is opened there; one in memory cannot be."""
+        """A study in a file is opened again where it is copied or sent to. A study in memory cannot be copied."""
         if self.path is None:
             raise InvalidInput("a study in memory cannot be copied or pickled; give it a file with path=...")
         return _opened, (type(self), self.name, self.path)
@@ -316,13 +318,13 @@ def _opened(cls: type[Study], name: str, path: str) -> Study:
 
 
 def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
-    """A policy from what a user gave: a name, a pair, or a policy."""
+    """A policy from what the user gave: a name, a pair or a policy object."""
     if isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], dict):
         policy, options = policy[0], policy[1] | options
     if not isinstance(policy, str):
         return _policy_as_given(policy, space, options)
     if space is None:
-        raise InvalidInput('a study needs a space, as space={"price": Float(5, 20)}')
+        raise InvalidInput('a study needs a space, for example space={"price": Float(5, 20)}')
     if policy in REGISTRY and "standardise" in options_of(policy, inner=options.get("inner")):
         options = {"standardise": True} | options
     return policy_by_name(policy, space, **options)
@@ -356,5 +358,5 @@ def _reward(value: Any) -> float:
 
 
 def _finite(name: str, value: Any) -> float:
-    """A finite float; −0 becomes 0, which is what a file gives back."""
+    """A finite float. −0 becomes 0, because that is what a file returns."""
     return checks.real(name, value) + 0.0

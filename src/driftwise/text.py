@@ -1,4 +1,4 @@
-"""Text of users on its way out: shown as text, whatever is in it."""
+"""Text on its way out: what users wrote is shown as text whatever is in it, and numbers as people write them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 FORMULA = tuple("=+-@＝＋－＠")  # what a spreadsheet takes for the beginning of a formula
 
 
 def visible(text: str) -> str:
-    """One line that no terminal takes for a command: what cannot be printed is written as Python writes it.
+    """One line without control characters: a character that cannot be printed is escaped as in Python.
 
     >>> print(visible("red: \\x1b[31m, two\\nlines, 日本"))
     red: \\x1b[31m, two\\nlines, 日本
@@ -30,8 +28,17 @@ def _is_shown(character: str) -> bool:
     return character.isprintable() or unicodedata.category(character) == "Zs"  # spaces of other widths
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun in the singular or the plural.
+
+    >>> counted(1, "reward"), counted(0, "reward"), counted(1200, "step")
+    ('1 reward', '0 rewards', '1200 steps')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def cell(value: Any) -> Any:
-    """A cell of a CSV. Numbers stay numbers; text that a spreadsheet would run as a formula gets a ' before it.
+    """A cell of a CSV file. Numbers stay numbers. Text that a spreadsheet would run as a formula is prefixed with '.
 
     >>> cell("=1+1"), cell(-1.5), cell("plain")
     ("'=1+1", -1.5, 'plain')
@@ -43,7 +50,7 @@ def cell(value: Any) -> Any:
 
 
 def csv_line(cells: Iterable[Any]) -> str:
-    """One line of a CSV.
+    """One line of a CSV file.
 
     >>> print(csv_line([1, "a,b", "-x"]), end="")
     1,"a,b",'-x
@@ -54,7 +61,7 @@ def csv_line(cells: Iterable[Any]) -> str:
 
 
 def as_json(value: Any, *, indent: int | None = 2) -> str:
-    """JSON that can be printed: NaN and ∞ are null, and what is no plain text is escaped.
+    """JSON that can be printed: NaN and ∞ become null, and characters that cannot be printed are escaped.
 
     >>> as_json({"a": [float("nan"), "b\\x9b"]}, indent=None)
     '{"a":[null,"b\\\\u009b"]}'
@@ -65,16 +72,29 @@ def as_json(value: Any, *, indent: int | None = 2) -> str:
 
 
 def _unit(character: str) -> str:
-    """Escaped for JSON, in which such a character can only be a part of a string."""
+    """The character escaped for JSON, in which it can only be part of a string."""
     return json.dumps(character)[1:-1] if ord(character) > 0xFFFF else f"\\u{ord(character):04x}"
 
 
 def finite(value: Any) -> Any:
-    """The value with None for NaN and ∞, which JSON has not, and arrays as lists."""
+    """The value with arrays as lists, and with None for NaN and ∞, which JSON does not have."""
     if isinstance(value, dict):
         return {name: finite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return [finite(each) for each in value]
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # NumPy's, which need not be loaded to write what is not
         return finite(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def duration(seconds: float) -> str:
+    """Seconds with two or three digits and a unit; nothing for NaN.
+
+    >>> duration(0.0000712), duration(0.0021), duration(3.2), duration(float("nan"))
+    ('71 µs', '2.1 ms', '3.2 s', '')
+    """
+    if math.isnan(seconds):
+        return ""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

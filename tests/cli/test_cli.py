@@ -1,6 +1,7 @@
 """The command line as a whole: what there is, the demo, and what is said when something goes wrong."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,30 @@ def test_environments_lists_every_environment(good):
     listed = {e["name"] for e in json.loads(good("environments --json"))["environments"]}
     assert {"still", "deng-abrupt", "deng-slow", "bogunovic", "rotating"} <= listed
     assert "deng-slow" in good("environments")
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "default"),
+    [("policies sw-gp-ucb", "noise", 0.01), ("policies auto", "changes", True), ("environments bogunovic", "side", 50)],
+)
+def test_options_are_listed_with_their_defaults(good, refused, line, option, default):
+    command, name = line.split()
+    (listed,) = json.loads(good(f"{line} --json"))[command]
+    assert listed["name"] == name
+    assert listed["options"][option]["default"] == default
+    assert any(row.split()[:2] == [option, str(default).lower()] for row in good(line).splitlines())
+    assert "is called 'nope'" in refused(f"{command} nope")
+
+
+def test_meanings_have_their_column(good, monkeypatch):
+    monkeypatch.setattr("driftwise.cli.lists.policy_option", lambda policy, option: f"the {option} of {policy}")
+    assert "the noise of gp-ucb" in good("policies gp-ucb")
+    assert json.loads(good("policies gp-ucb --json"))["policies"][0]["options"]["noise"]["meaning"]
+
+
+def test_every_option_of_an_environment_has_a_meaning(good):
+    for world in json.loads(good("environments --json"))["environments"]:
+        assert all(option["meaning"] for option in world["options"].values()), world["name"]
 
 
 @pytest.mark.parametrize(
@@ -86,8 +111,9 @@ def test_text_of_users_is_no_markup(good):
 
 def test_demo_writes_a_report_that_needs_nothing_else(good):
     text = good("demo --seeds 2 --horizon 60 --jobs 1 --out there")
-    assert "A world that jumps" in text
+    assert "Abrupt changes" in text
     assert "GP-UCB" in text
+    assert "auto" in text
     page = Path("there/demo.html").read_text(encoding="utf-8")
     assert balanced(page)
     assert loads(page) == []
@@ -101,3 +127,14 @@ def test_demo_writes_a_report_that_needs_nothing_else(good):
         "deng-slow-belief.png",
         "deng-slow-regret.png",
     ]
+
+
+def test_demo_prints_its_tables_without_the_extras_and_says_what_to_install(call, monkeypatch):
+    for name in ("matplotlib", "matplotlib.figure", "joblib"):
+        monkeypatch.setitem(sys.modules, name, None)
+    result = call("demo --seeds 2 --horizon 30 --out there")
+    assert result.exit_code == 0
+    assert "Abrupt changes" in result.stdout
+    assert "Slow drift" in result.stdout
+    assert "pip install 'driftwise[plot]'" in result.stderr
+    assert not Path("there").exists()

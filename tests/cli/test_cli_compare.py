@@ -1,13 +1,14 @@
 """driftwise compare, and every way to get it wrong."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from driftwise import environment, run
-from driftwise.lab.tasks import Contender
+from driftwise.lab.trials import Contender
 
 RESULT_KEYS = {
     "policy",
@@ -23,7 +24,7 @@ RESULT_KEYS = {
 def test_compare_writes_exactly_the_promised_json(good):
     text = good(
         "compare --policy sw-gp-ucb:window=20 --policy r-gp-ucb:interval=20,width=1.5 --env deng-abrupt "
-        "--horizon 30 --seeds 2 --json out.json"
+        "--horizon 30 --seeds 2 --out out.json"
     )
     data = json.loads(Path("out.json").read_text())
     assert set(data) == {"results"}
@@ -37,7 +38,7 @@ def test_compare_writes_exactly_the_promised_json(good):
 
 
 def test_compare_gives_the_figures_of_run(good):
-    good("compare --policy sw-gp-ucb:window=20 --env deng-slow --horizon 25 --seeds 2 --json out.json")
+    good("compare --policy sw-gp-ucb:window=20 --env deng-slow --horizon 25 --seeds 2 --out out.json")
     rows = json.loads(Path("out.json").read_text())["results"]
     for row in rows:
         world = environment("deng-slow", seed=row["seed"])
@@ -49,7 +50,7 @@ def test_compare_gives_the_figures_of_run(good):
 
 
 def test_compare_is_the_same_on_two_processes(good):
-    line = "compare --policy gp-ucb --policy random --env still --horizon 15 --seeds 2 --json {}.json --jobs {}"
+    line = "compare --policy gp-ucb --policy random --env still --horizon 15 --seeds 2 --out {}.json --jobs {}"
     good(line.format("one", 1))
     good(line.format("two", 2))
     one, two = (json.loads(Path(f"{name}.json").read_text())["results"] for name in ("one", "two"))
@@ -62,7 +63,7 @@ def test_compare_on_a_recording(good):
     rewards = np.random.default_rng(0).normal(size=(12, 4))
     np.savetxt("r.csv", rewards, delimiter=",")
     np.savetxt("p.csv", np.arange(8.0).reshape(4, 2), delimiter=",")
-    good("compare --policy gp-ucb:noise=0.1 --policy random --rewards r.csv --points p.csv --seeds 1 --json out.json")
+    good("compare --policy gp-ucb:noise=0.1 --policy random --rewards r.csv --points p.csv --seeds 1 --out out.json")
     rows = json.loads(Path("out.json").read_text())["results"]
     assert [row["environment"] for row in rows] == ["r", "r"]
     assert all(row["horizon"] == 12 for row in rows)
@@ -72,13 +73,31 @@ def test_compare_on_a_recording(good):
 
 def test_compare_on_a_recording_without_points_plays_the_second_half(good):
     np.savetxt("r.csv", np.random.default_rng(0).normal(size=(12, 4)), delimiter=",")
-    good("compare --policy sw-gp-ucb:window=3 --rewards r.csv --seeds 1 --json out.json")
+    good("compare --policy sw-gp-ucb:window=3 --rewards r.csv --seeds 1 --out out.json")
     assert json.loads(Path("out.json").read_text())["results"][0]["horizon"] == 6
 
 
+def test_a_recording_of_costs_with_times_and_gaps(good, refused):
+    Path("r.csv").write_text("when,a,b\n1,3,1\n2,,2\n4,5,1\n8,2,9\n")
+    np.savetxt("p.csv", np.arange(2.0), delimiter=",")
+    line = "compare --policy random --rewards r.csv --points p.csv --seeds 1 --json --time when"
+    assert "line 3, column 2 ('a')" in refused(line)
+    (row,) = json.loads(good(f"{line} --minimize --gaps drop"))["results"]
+    assert row["horizon"] == 3
+    assert row["cumulative_regret"] in [sum(x) for x in product([0, 2], [0, 4], [0, 7])]
+    assert "gaps must be one of" in refused(f"{line} --gaps maybe")
+    assert "--minimize is an option of a recording" in refused("compare --policy random --minimize")
+
+
 def test_compare_options_reach_the_environment(good):
-    good("compare --policy random --env bogunovic:epsilon=0.03,side=5 --horizon 3 --seeds 1 --json out.json")
+    good("compare --policy random --env bogunovic:epsilon=0.03,side=5 --horizon 3 --seeds 1 --out out.json")
     assert json.loads(Path("out.json").read_text())["results"][0]["horizon"] == 3
+
+
+def test_json_is_printed_and_is_what_out_writes(good):
+    printed = good("compare --policy random --env still --horizon 4 --seeds 2 --json --out runs.json")
+    assert json.loads(printed) == json.loads(Path("runs.json").read_text())
+    assert [row["seed"] for row in json.loads(printed)["results"]] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +133,7 @@ def test_compare_refuses(refused, line, words):
 
 
 def test_a_recording_that_is_too_short_is_refused_before_anything_runs(refused, monkeypatch):
-    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda tasks, jobs: pytest.fail("it ran"))
+    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda *jobs, **options: pytest.fail("it ran"))
     np.savetxt("r.csv", np.eye(4), delimiter=",")
     np.savetxt("p.csv", np.arange(4.0), delimiter=",")
     message = refused("compare --policy gp-ucb --rewards r.csv --points p.csv --horizon 9")
@@ -122,6 +141,6 @@ def test_a_recording_that_is_too_short_is_refused_before_anything_runs(refused, 
 
 
 def test_a_file_that_cannot_be_written_is_told_before_anything_runs(refused, monkeypatch):
-    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda tasks, jobs: pytest.fail("it ran"))
-    message = refused("compare --policy random --horizon 2 --seeds 1 --json no/such/folder/out.json")
+    monkeypatch.setattr("driftwise.cli.compare.perform_all", lambda *jobs, **options: pytest.fail("it ran"))
+    message = refused("compare --policy random --horizon 2 --seeds 1 --out no/such/folder/out.json")
     assert "no/such/folder for out.json; make it first" in message

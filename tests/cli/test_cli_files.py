@@ -48,7 +48,7 @@ def test_nor_are_the_files_beside_it(study, refused, side):
 
 
 def test_a_study_that_the_command_does_not_read_is_safe_too(study, refused):
-    message = refused("compare --policy random --horizon 2 --seeds 1 --json st.json")
+    message = refused("compare --policy random --horizon 2 --seeds 1 --out st.json")
     assert "never written over" in message
     assert held() == study
 
@@ -57,7 +57,7 @@ def test_a_recording_is_not_overwritten_by_what_is_learned_from_it(refused):
     Path("r.csv").write_text("1,2\n2,1\n1,3\n3,1\n", encoding="utf-8")
     os.symlink("r.csv", "also.csv")
     for target in ("r.csv", "also.csv"):
-        message = refused(f"compare --policy random --rewards r.csv --json {target}")
+        message = refused(f"compare --policy random --rewards r.csv --out {target}")
         assert "is what this command reads" in message
     assert Path("r.csv").read_text(encoding="utf-8").startswith("1,2\n")
 

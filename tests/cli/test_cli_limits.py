@@ -5,10 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 
 import pytest
 
-from driftwise.lab.engine import SHARE, bounded, cores, in_processes
+from driftwise.lab.engine import SHARE, bounded, cores, perform_all
 
 HUGE = str(10**12)
 
@@ -58,7 +59,7 @@ def test_numbers_beyond_the_computer_are_no_bug(call, line):
         "--policy ldp:noise=abc",
         "--policy bob-gp-ucb:lengths=5",
         "--policy pe-gp-ucb:epsilons=1",
-        "--policy random --env still:noise=1e308",
+        "--policy random --env still:noise_std=1e308",
         "--policy random --env bogunovic:side=1000000000",
         "--policy random --env rotating:period=1e-320",
     ],
@@ -73,22 +74,29 @@ def test_workers_are_no_more_than_tasks_nor_than_a_few_a_core():
     assert bounded(1, 0) == 1
 
 
-def pid(_: int) -> int:
-    return os.getpid()
+@dataclass(frozen=True)
+class Pid:
+    """A job that says which process performs it."""
+
+    cell: str = ""
+
+    def perform(self) -> int:
+        return os.getpid()
 
 
 def test_no_process_is_started_for_one_task():
-    assert list(in_processes(pid, [1], jobs=99_999)) == [os.getpid()]
+    assert perform_all([Pid()], workers=99_999) == [os.getpid()]
 
 
 PARENT = """
 import os, time
-from driftwise.lab.engine import in_processes
-def wait(i):
-    print(os.getpid(), flush=True)
-    time.sleep(600)
-for _ in in_processes(wait, range(2), jobs=2):
-    pass
+from driftwise.lab.engine import perform_all
+class Wait:
+    cell = ""
+    def perform(self):
+        print(os.getpid(), flush=True)
+        time.sleep(600)
+perform_all([Wait(), Wait()], workers=2)
 """
 
 

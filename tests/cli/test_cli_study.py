@@ -31,7 +31,7 @@ def test_a_study_from_the_shell(good):
         "in_window": True,
     }
     assert "told before" in good(f"study tell prices {asked['id']} -3.5")
-    assert "number 2" in good("study observe prices price=12.5 n=2 mode=b --reward 4")
+    assert "observation 2" in good("study observe prices price=12.5 n=2 mode=b --reward 4")
     best = json.loads(good("study recommend prices --json"))
     assert set(best) == {"params", "mean", "std"}
     assert best["params"]["mode"] == "b"
@@ -45,13 +45,35 @@ def test_the_shell_and_the_library_share_the_study(good):
     study.tell(asked["id"], 2.0)
     assert study.space.names == ("price", "n", "mode")
     assert study.policy.window == 30
-    assert "number 1 was told before" in good(f"study tell prices {asked['id']} 2.0")
+    assert "Observation 1 was told before" in good(f"study tell prices {asked['id']} 2.0")
+
+
+def test_parameters_keep_the_order_of_the_command_line(good):
+    line = "--float b=0:1 --int a=1:3 --choice=c=x,y --float d=0:1 --policy random --int=e=1:2 --float a2=0:1"
+    assert json.loads(good(f"study create ordered {line} --json"))["parameters"] == ["b", "a", "c", "d", "e", "a2"]
+    assert json.loads(good("study create --choice z=x,y late --int y=1:2 --json"))["parameters"] == ["z", "y"]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_one_reward_is_no_plural(good, n):
+    good("study create few --float x=0:1")
+    for i in range(n):
+        good(f"study observe few x=0.{i} --reward 1")
+    text = good("study show few")
+    assert f"{n} reward{'' if n == 1 else 's'}, 0 awaited" in text
+    assert "1 rewards" not in text
+
+
+@pytest.mark.parametrize("command", ["", "study"])
+def test_exit_codes_are_in_the_help(good, command):
+    text = " ".join(good(f"{command} --help").split())
+    assert "Exit codes: 0 if the command succeeded; 2 if the input is wrong" in text
 
 
 def test_create_twice_is_the_same_study_and_otherwise_a_conflict(good, refused):
     good(CREATE)
     good(CREATE)
-    assert "made otherwise" in refused("study create prices --float price=5:21", code=1)
+    assert "already exists with different settings" in refused("study create prices --float price=5:21", code=1)
 
 
 def test_show_draws_each_parameter(good):
@@ -69,7 +91,6 @@ def test_show_one_parameter_and_a_picture(good, refused):
     assert "mode" not in good("study show prices --parameter price").split("best now")[1].split("\n", 1)[1]
     good("study show prices --png belief.png")
     assert Path("belief.png").read_bytes()[:4] == b"\x89PNG"
-    assert "has none" in refused("study show prices --parameter mode --png belief.png")
     assert "no parameter is called 'cost'" in refused("study show prices --parameter cost")
 
 
@@ -78,10 +99,10 @@ def test_show_says_nothing_of_drift_after_few_rewards(good):
     for price in range(7):
         good(f"study observe prices price={7 + price} --reward 1.{price}")
     few = good("study show prices")
-    assert "how the world moves can be said after 8 rewards; there are 7" in few
-    assert "how the world moved" not in few
+    assert "How the world moves is estimated from 8 rewards on; the study has 7 rewards." in few
+    assert "How the world moved" not in few
     good("study observe prices price=15 --reward 1")
-    assert "how the world moved" in good("study show prices")
+    assert "How the world moved" in good("study show prices")
 
 
 def test_show_without_rewards(good):
@@ -93,7 +114,7 @@ def test_show_without_rewards(good):
 def test_show_of_a_policy_that_believes_nothing(good, refused):
     good("study create prices --float price=5:20 --policy random")
     good("study observe prices price=7 --reward 1")
-    assert "1 rewards" in good("study show prices")
+    assert "1 reward" in good("study show prices")
     assert json.loads(good("study show prices --json"))["recommendation"] is None
     assert "no belief" in refused("study show prices --png belief.png")
 
@@ -109,7 +130,7 @@ def test_what_to_type_next_can_be_typed(good):
     line = good("study create 'my prices' --float price=5:20 --path 'a b.db'").splitlines()[-1]
     assert line == "next: driftwise study ask 'my prices' --path 'a b.db'"
     line = good(line.removeprefix("next: driftwise ")).splitlines()[-1]
-    assert "stored as number 1" in good(line.removeprefix("then: driftwise ").replace("REWARD", "3"))
+    assert "stored as observation 1" in good(line.removeprefix("then: driftwise ").replace("REWARD", "3"))
 
 
 def test_choices_are_written_as_they_are(good):
@@ -189,6 +210,7 @@ def test_abandon(good):
         ("create x --int n=1:2.5", "two whole numbers"),
         ("create x --choice mode=a,a", "must differ"),
         ("create x --choice mode=", "--choice is written as mode=a,b"),
+        ("create x --int n", "--int is written as n=1:10"),
         ("create x --float a=0:1 --int a=1:2", "given twice"),
         ("create x --float a=0:1 --policy nope", "no policy is called"),
         ("create x --float a=0:1 --policy r-gp-ucb:interval=0", "interval must be ≥ 1"),
@@ -230,3 +252,13 @@ def test_a_file_that_is_no_study_is_told_and_left_alone(refused):
 
 def test_a_file_that_is_not_there(refused):
     assert "driftwise.db" in refused("study ask prices")
+
+
+def test_a_table_is_whole_in_a_narrow_terminal(good, monkeypatch):
+    good("study create prices --float price=5:20 --int count=1:3 --policy sw-gp-ucb")
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = good("study list").splitlines()
+    assert max(map(len, lines)) <= 50
+    columns = [line.rstrip() for line in lines if "study" in line or "prices" in line]
+    assert "await" in columns[0]
+    assert columns[1].endswith("0")

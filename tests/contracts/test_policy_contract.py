@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftwise import Candidates, Choice, Float, Int, codec
+from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
-from driftwise.policies import REGISTRY, policy, replay
+from driftwise.policies import REGISTRY, decision, policy, replay
+from driftwise.policies.base import BasePolicy
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import as_space
+from driftwise.store import codec
 
 STEPS = 21
 UNTOLD = {5, 11, 12}  # asked and never told, as abandoned suggestions are
@@ -31,6 +33,7 @@ SPACES: dict[str, Any] = {
     "mixed": {"a": Float(-1, 1), "n": Int(1, 10_000), "c": Choice(["x", None])},
     "few": {"n": Int(0, 6), "c": Choice(["x", "y"])},  # so few settings that they are as candidates
 }
+# windows and intervals so short that the runs here go well past them
 OPTIONS: dict[str, dict[str, Any]] = {
     "sw-gp-ucb": {"window": 8},
     "r-gp-ucb": {"interval": 9},
@@ -41,6 +44,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "bob-gp-ucb": {"horizon": 60, "block": 6},
     "tgp-ucb": {"window": 8, "moment": 0.1},
     "ldp": {"window": 8},
+    "tv-gp-ucb": {"window": 8},
+    "tv-r-gp-ucb": {"horizon": 9},
+    "smooth-gp-ucb": {"window": 8},
+    "ui-gp-ucb": {"window": 12},
+    "pe-gp-ucb": {"window": 8},
+    "r-perp": {"interval": 9},
+    "w-dbo": {"most": 8, "starts": 4},
+    "auto": {"window": 8},
 }
 
 
@@ -58,7 +69,15 @@ def is_defined(name: str, where: str) -> bool:
 
 CASES = [(name, where) for name in REGISTRY for where in SPACES]
 DEFINED = [case for case in CASES if is_defined(*case)]
-each = pytest.mark.parametrize(("name", "where"), DEFINED, ids=[" on ".join(case) for case in DEFINED])
+
+
+def cases(chosen: Any) -> Any:
+    return pytest.mark.parametrize(("name", "where"), chosen, ids=[" on ".join(case) for case in chosen])
+
+
+each = cases(DEFINED)
+each_that_takes_all = cases([case for case in DEFINED if make(*case).memory is None])
+each_that_forgets = cases([case for case in DEFINED if make(*case).memory is not None])
 
 
 @dataclass(frozen=True)
@@ -102,6 +121,11 @@ def says(made: Any, state: Any, number: int, pending: tuple[tuple[float, ...], .
     except InvalidInput:  # it has no belief
         predicted = []
     return [np.asarray(made.choose(state, asked)).tobytes(), *predicted]
+
+
+def values(made: Any, state: Any, number: int) -> list[Array]:
+    """The same as numbers."""
+    return [np.frombuffer(said) for said in says(made, state, number)]
 
 
 def assert_inside(made: Any, x: Array) -> None:
@@ -172,17 +196,27 @@ def test_replay_equals_live(name, where):
     assert says(fresh, replayed, STEPS + 4, pending) == says(run.policy, run.state, STEPS + 4, pending)
 
 
-@each
-def test_replay_from_what_it_remembers_equals_live(name, where):
-    """memory observations, and a few hundred numbers missing here and there."""
-    made = make(name, where)
-    if made.memory is None:
-        return
-    assert made.memory >= 0
+def history(made: Any) -> list[Observation]:
+    """A log that goes past what the policy remembers, with numbers missing here and there.
+
+    The first two points are looked at only once, and then a few others time and again.
+    """
     rng = np.random.default_rng(4)
-    X = made.space.sample(rng, 25)
-    numbers = np.flatnonzero(rng.random(int(1.3 * made.memory) + 80) > 0.1) + 1
-    log = [Observation(int(n), float(n), tuple(X[n % 25].tolist()), reward(X[n % 25], int(n))) for n in numbers]
+    X = made.space.sample(rng, 7)
+    numbers = np.flatnonzero(rng.random(int(1.3 * (made.memory or 0)) + 80) > 0.1) + 1
+    points = [X[i] if i < 2 else X[2 + n % 5] for i, n in enumerate(numbers)]
+    return [
+        Observation(int(n), float(n), tuple(x.tolist()), reward(x, int(n)))
+        for n, x in zip(numbers, points, strict=True)
+    ]
+
+
+@each_that_forgets
+def test_replay_from_what_it_remembers_equals_live(name, where):
+    made = make(name, where)
+    assert made.memory >= 0
+    log = history(made)
+    assert len(log) > made.memory + 1
     state = made.start()
     for i, seen in enumerate(log, 1):
         state = made.update(state, seen)
@@ -191,18 +225,37 @@ def test_replay_from_what_it_remembers_equals_live(name, where):
             assert says(made, tail, seen.number + 1) == says(made, state, seen.number + 1)
 
 
-@each
+@each_that_forgets
 def test_what_it_does_not_remember_makes_no_difference(name, where):
-    run = live(name, where)
-    newest = run.log[-1].number
-    kept = [
-        seen
-        for i, seen in enumerate(run.log)
-        if run.policy.remembers(seen.number, newest=newest, newer=len(run.log) - 1 - i)
-    ]
-    state = replay(run.policy, kept)
-    expected = run.policy.choose(run.state, ask(newest + 1))
-    np.testing.assert_allclose(run.policy.choose(state, ask(newest + 1)), expected, atol=1e-6)
+    made = make(name, where)
+    log = history(made)
+    newest = log[-1].number
+    kept = [o for i, o in enumerate(log) if made.remembers(o.number, newest=newest, newer=len(log) - 1 - i)]
+    assert len(kept) < len(log) - 2
+    for one, other in zip(*(values(made, replay(made, some), newest + 1) for some in (log, kept)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@each_that_takes_all
+def test_a_policy_that_takes_all_the_data_says_of_none_that_it_is_forgotten(name, where):
+    """Of such a policy nobody promises that an old observation makes no difference, so a receipt must not say so."""
+    made = make(name, where)
+    assert all(made.remembers(number, newest=500, newer=500 - number) for number in range(1, 501))
+
+
+@each
+def test_a_choice_asks_for_the_belief_once_at_most(name, where, monkeypatch):
+    """What a study logs of a choice comes with the choice: it is not made a second time for that."""
+    made, calls = make(name, where), []
+    state, asked, x = live(name, where).steps[-1]
+    if not isinstance(made, BasePolicy):  # auto, whose belief is put together from what its state has already
+        pytest.skip("it has choose and no decide")
+    said = type(made).belief
+    monkeypatch.setattr(type(made), "belief", lambda *given: calls.append(given) or said(*given))
+    chosen = decision(made, state, asked)
+    assert chosen.x.tobytes() == x.tobytes()
+    assert chosen.jitter >= 0
+    assert len(calls) <= 1
 
 
 @each

@@ -17,9 +17,9 @@ from driftwise.environments import (
     Whitened,
     World,
 )
-from driftwise.environments.worlds import grid
+from driftwise.environments.catalogue import grid
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Matern
+from driftwise.gp.kernels import RBF, Matern
 
 LINE = grid(20, 1)
 DRIFTS = [
@@ -57,19 +57,19 @@ def test_variation_is_what_brute_force_finds(drift):
 def test_closed_forms_of_the_variation():
     assert world(Still()).variation(500) == 0
     turning = world(Rotating(50.0), Whitened(RBF(0.2), LINE))
-    c, s = turning._tape.coefficients(1), turning._tape.coefficients(1 + 25)
+    c, s = turning._playback.coefficients(1), turning._playback.coefficients(1 + 25)
     assert c == pytest.approx(-s)  # half a turn
     one_jump = world(Abrupt((10,)))
     assert one_jump.variation(10) == 0
     assert one_jump.variation(11) == one_jump.variation(500) > 0
     straight = world(Slow((1, 101)))
-    ends = straight._tape.coefficients(101) - straight._tape.coefficients(1)
+    ends = straight._playback.coefficients(101) - straight._playback.coefficients(1)
     assert straight.variation(300) == pytest.approx(straight.basis.norms(ends[None])[0])
 
 
 def test_slow_paths_pass_through_their_knots_and_stay_within_the_norm():
     w = world(Slow((10, 20, 40)))
-    at = lambda t: w._tape.coefficients(t)  # noqa: E731
+    at = lambda t: w._playback.coefficients(t)  # noqa: E731
     assert (at(1) == at(10)).all()
     assert (at(40) == at(300)).all()
     assert at(15) == pytest.approx((at(10) + at(20)) / 2)
@@ -79,17 +79,17 @@ def test_slow_paths_pass_through_their_knots_and_stay_within_the_norm():
 
 def test_a_storm_is_quiet_and_then_a_chain():
     w = world(Storm(66, 0.19), Whitened(RBF(0.2), LINE))
-    steps = np.array([w._tape.coefficients(t) for t in range(1, 131)])
+    steps = np.array([w._playback.coefficients(t) for t in range(1, 131)])
     assert (steps[:66] == steps[0]).all()
     fresh = (steps[66:] - 0.9 * steps[65:-1]) / np.sqrt(0.19)
-    assert fresh[0] == pytest.approx(w._tape._draw(67))
-    assert fresh[-1] == pytest.approx(w._tape._draw(130))
+    assert fresh[0] == pytest.approx(w._playback._draw(67))
+    assert fresh[-1] == pytest.approx(w._playback._draw(130))
 
 
 def test_a_trend_is_a_turn_and_a_straight_line():
     w = world(Trend(20.0, 41), Whitened(RBF(0.2), LINE))
-    g = [w._tape._draw(j) for j in range(4)]
-    at = lambda t: w._tape.coefficients(t) * np.sqrt(2)  # noqa: E731
+    g = [w._playback._draw(j) for j in range(4)]
+    at = lambda t: w._playback.coefficients(t) * np.sqrt(2)  # noqa: E731
     assert at(1) == pytest.approx(g[0] + g[2])
     assert at(6) == pytest.approx(g[1] + 7 / 8 * g[2] + 1 / 8 * g[3])  # a quarter of a turn
     assert at(21) == pytest.approx(g[0] + (g[2] + g[3]) / 2)
@@ -108,7 +108,7 @@ def test_waves_are_the_published_formula():
 def test_a_chain_is_stationary_with_the_kernel_as_covariance_and_forgets_at_its_rate():
     points, epsilon, T = grid(4, 1), 0.3, 20_000
     w = World(points, Whitened(RBF(0.4), points), Chain(epsilon), Gaussian(0.0), seed=11)
-    F = np.vstack(list(w._tape.value_blocks(T)))
+    F = np.vstack(list(w._playback.value_blocks(T)))
     K = RBF(0.4)(points.points, points.points)
     assert F.shape == (T, 4)
     assert np.abs(F.mean(axis=0)).max() < 0.1
@@ -119,10 +119,10 @@ def test_a_chain_is_stationary_with_the_kernel_as_covariance_and_forgets_at_its_
 
 def test_a_chain_follows_its_recursion_with_independent_draws():
     w = world(Chain(0.19), Whitened(RBF(0.2), LINE))
-    steps = np.array([w._tape.coefficients(t) for t in range(1, 131)])
+    steps = np.array([w._playback.coefficients(t) for t in range(1, 131)])
     fresh = (steps[1:] - 0.9 * steps[:-1]) / np.sqrt(0.19)
-    assert fresh[62] == pytest.approx(w._tape._draw(64))
-    assert fresh[63] == pytest.approx(w._tape._draw(65))  # across the border of a block
+    assert fresh[62] == pytest.approx(w._playback._draw(64))
+    assert fresh[63] == pytest.approx(w._playback._draw(65))  # across the border of a block
     assert fresh.var() == pytest.approx(1.0, abs=0.1)
 
 

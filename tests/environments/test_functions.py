@@ -104,7 +104,7 @@ def test_policies_are_told_the_most_likely_lengthscale():
     from scipy.stats import multivariate_normal
 
     from driftwise.environments.swept import _spread
-    from driftwise.kernels import Matern
+    from driftwise.gp.kernels import Matern
 
     path, X = Swept("rosenbrock", over=3), _spread(2, 8)
     K = {s: Matern(2.5, s)(X, X) + 0.05 * np.eye(len(X)) for s in LENGTHSCALES}

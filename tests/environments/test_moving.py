@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from driftwise.environments import Expansion, Gaussian, Moving, Translated
-from driftwise.environments.worlds import grid
+from driftwise.environments.catalogue import grid
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Linear, Matern
+from driftwise.gp.kernels import RBF, Linear, Matern
 from driftwise.lab.zoo import zoo
 from driftwise.spaces import Box, Candidates, Float
 

@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from driftwise.environments import Changing, Gaussian, Rademacher, Uniform
+from driftwise.environments import (
+    REGISTRY,
+    Changing,
+    Gaussian,
+    Rademacher,
+    Uniform,
+    environment,
+    options_of,
+    recorded,
+)
 from driftwise.errors import InvalidInput
 
 # each with its moment generating function, E exp(sη)
@@ -57,3 +66,11 @@ def test_changing_noise_is_loud_at_its_times_and_has_the_mean_variance():
     for stds, times in (((0.1,), (5,)), ((0.1, 0.2, 0.3), (5, 5)), ((0.1, 0.2, 0.3), (6, 5))):
         with pytest.raises(InvalidInput, match="one more than the times"):
             Changing(stds, times)
+
+
+def test_a_number_given_to_a_world_says_that_it_is_a_standard_deviation():
+    assert environment("still", noise_std=0.3).noise == recorded(np.eye(4), noise_std=0.3).noise == Gaussian(0.3)
+    for name in REGISTRY:
+        assert "noise_std" in options_of(name)
+        with pytest.raises(InvalidInput, match=r"noise is the variance .*; a world takes noise_std"):
+            environment(name, noise=0.01)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from driftwise.environments import Expansion, Whitened
-from driftwise.environments.worlds import grid
+from driftwise.environments.catalogue import grid
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Linear, Matern
+from driftwise.gp.kernels import RBF, Linear, Matern
 from driftwise.spaces import Candidates
 
 KERNELS = [RBF(0.2), Matern(2.5, 0.2), Matern(0.5, (0.3, 0.1))]

@@ -7,10 +7,10 @@ import pytest
 
 from driftwise import Choice, Float, Int
 from driftwise.environments import REGISTRY, Abrupt, Chain, Expansion, Gaussian, Rotating, Still, World, environment
-from driftwise.environments.tape import KEPT
-from driftwise.environments.worlds import grid, on_box
+from driftwise.environments.catalogue import grid, on_box
+from driftwise.environments.playback import KEPT
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.kernels import RBF
+from driftwise.gp.kernels import RBF
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box
 
@@ -79,7 +79,7 @@ def test_values_off_the_candidates_are_those_of_the_same_function():
 
 
 def test_noise_does_not_touch_the_function_nor_the_policy_the_noise():
-    quiet, loud = environment("still", seed=4, noise=0.0), environment("still", seed=4, noise=1.0)
+    quiet, loud = environment("still", seed=4, noise_std=0.0), environment("still", seed=4, noise_std=1.0)
     X = quiet.space.points
     assert (quiet.value(5, X) == loud.value(5, X)).all()
     noise = np.array([loud.observe(t, X[0]) - quiet.observe(t, X[0]) for t in range(1, 2001)])
@@ -93,8 +93,8 @@ def test_memory_is_bounded_and_what_is_sent_is_small():
     w = environment("bogunovic", side=10)
     for t in range(1, 3001):
         w.best(t)
-    assert len(w._tape._values) <= KEPT
-    assert len(w._tape._coefficients) <= KEPT
+    assert len(w._playback._values) <= KEPT
+    assert len(w._playback._coefficients) <= KEPT
     sent = pickle.dumps(w)
     assert len(sent) < 10_000
     assert pickle.loads(sent).best(2999) == w.best(2999)

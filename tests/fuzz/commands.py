@@ -54,9 +54,10 @@ class Command:
 def commands(command: Any = None, words: tuple[str, ...] = ()) -> Iterator[Command]:
     """Every command there is, the groups themselves among them."""
     command = command or typer.main.get_command(app)
-    yield Command(words, tuple(command.params))
-    for name, below in getattr(command, "commands", {}).items():
-        yield from commands(below, (*words, name))
+    # one that writes into the shell's own files is left alone
+    yield Command(words, tuple(p for p in command.params if not str(p.name).endswith("_completion")))
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from commands(command.get_command(None, name), (*words, name))
 
 
 def line(rng: Random, known: list[Command]) -> list[str]:
@@ -129,9 +130,7 @@ def _results(folder: Path) -> None:
             for seed in (0, 1):
                 key = f"{suite}/{case} T=10 {policy} seed={seed:04d}"
                 figures = (10.0 + seed, 9.0, (0.1, 0.2, 0.3), 1.0, (5,), (3,), None, curve)
-                made.append(
-                    Result(key, suite, case, policy, seed, 10, *figures), Timing(key, 1e-4, 1e-4, 1e-4, 1, 1, 1, 1)
-                )
+                made.append(Result(key, suite, case, policy, seed, 10, *figures), Timing(key, 1e-4, 1e-4, 1, 1, 1, 1))
 
 
 def _log(path: Path) -> list[Any]:

@@ -29,7 +29,7 @@ REFUSED = (
     "dw.policy('gp-ucb', BOX, width=widths.Bogunovic)",
     "dw.policy([], BOX)",
     "dw.policy('tv-r-gp-ucb', BOX, epsilon=1e-320)",
-    "dw.environment('deng-abrupt', noise=1e308)",
+    "dw.environment('deng-abrupt', noise_std=1e308)",
     "dw.environment('bogunovic', side=10**6)",
     "dw.environment('rotating', side=[])",
     "environments.World(BOX, BASIS, environments.Still(), 0.1)",

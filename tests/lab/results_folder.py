@@ -29,4 +29,4 @@ def _trial(suite, case, policy, seed, T, curve, *, variation, p):
         *(key, suite, case, policy, seed, T, values[-1], values[-1], (0.1, 0.3, 0.5), variation),
         *((T // 5,), (3,), None, values),
     )
-    return result, Timing(key, 1e-4 * (1 + p), 1e-4, 2e-4, 1.0, 0.5, 0.3, 0.1)
+    return result, Timing(key, 1e-4 * (1 + p), 1e-4, 1.0, 0.5, 0.3, 0.1)

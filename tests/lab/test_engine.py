@@ -13,12 +13,13 @@ import pytest
 
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.lab import engine as engines
-from driftwise.lab.engine import Failure, Joblib, Reply, Work, cores, engine, serial
-from driftwise.lab.experiment import Gathered, check, conduct, plan
+from driftwise.lab.cases import Suite
+from driftwise.lab.engine import Done, Failure, Joblib, Reply, Work, cores, engine, perform_all, serial
+from driftwise.lab.experiment import check, conduct, plan
 from driftwise.lab.results import Folder, failures, read
 from driftwise.lab.suites import suite
-from driftwise.lab.tasks import Contender
-from driftwise.lab.trials import Timing
+from driftwise.lab.theory import QUICK, coverage
+from driftwise.lab.trials import Contender
 
 CONTENDERS = (Contender("window", "sw-gp-ucb", (("window", 10),)), Contender("random", "random"))
 DENG = suite("deng").quick()
@@ -74,6 +75,27 @@ def test_joblib_gives_the_same_bytes(tmp_path, expected):
     assert 0 < account.useful < account.cpu
 
 
+def test_jobs_come_back_in_their_order_whoever_performs_them():
+    """Trials and jobs of the theory alike: the same bytes, in the order of the list, whichever process was first."""
+    sizes = replace(QUICK, candidates=8, runs=40, coverage_horizon=8, coverage_length=4)
+    jobs = [*coverage.jobs(sizes), *plan([DENG], CONTENDERS, seeds=2)]
+    one, two = (perform_all(jobs, workers=workers) for workers in (1, 2))
+    theory = len(coverage.jobs(sizes))
+    assert one[:theory] == two[:theory]
+    assert [o.result for o in one[theory:]] == [o.result for o in two[theory:]]
+    assert [o.regret.tobytes() for o in one[theory:]] == [o.regret.tobytes() for o in two[theory:]]
+    assert [o.result.key for o in one[theory:]] == [job.key for job in jobs[theory:]]
+
+
+def test_the_first_job_that_fails_is_raised_as_it_was(tmp_path):
+    marker = tmp_path / "marker"
+    marker.touch()
+    faulty = Faulty("window", "sw-gp-ucb", (("window", 10),), marker=str(marker))
+    for workers in (1, 2):
+        with pytest.raises(ZeroDivisionError, match="a fault"):
+            perform_all(plan([DENG], [faulty], seeds=2), workers=workers)
+
+
 def test_only_what_is_missing_is_done(tmp_path, expected):
     ran(tmp_path, serial, seeds=1)
     told = []
@@ -96,7 +118,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(tmp_path, expected):
 
 def test_a_trial_that_kills_every_worker_fails_alone(tmp_path, expected, monkeypatch):
     monkeypatch.setattr(engines, "PATIENCE", 1)
-    only = Gathered("deng", (replace(DENG.case("slow"), seeds=1),))
+    only = Suite("deng", "", "", "", (replace(DENG.case("slow"), seeds=1),))
     deadly = Deadly("deadly", "random", (("deadly", True),), marker=str(tmp_path / "marker"), lives=100)
     trials = plan([DENG], CONTENDERS, seeds=3) + plan([only], [deadly])
     with Folder(tmp_path / "out") as folder:
@@ -127,12 +149,10 @@ def test_every_trial_is_handed_out_once_in_batches_that_are_short():
     trials = plan([DENG], CONTENDERS, seeds=40)
     work, seconds, sizes, seen = Work(trials), {"window": 0.06, "random": 0.001}, [], []
     for batch in work.batches():
-        sizes.append(sum(seconds[t.contender.label] for t in batch))
-        seen += [t.key for t in batch]
-        timings = [Timing(t.key, 0, 0, 0, seconds[t.contender.label], 0, 0, 0) for t in batch]
-        results = [type("Result", (), {"key": t.key})() for t in batch]
-        work.finish(Reply(tuple(zip(results, timings, strict=True)), 0.0))
-    assert seen == [t.key for t in trials]
+        sizes.append(sum(seconds[t.contender.label] for _, t in batch))
+        seen += batch
+        work.finish(Reply(tuple(Done(n, None, seconds[t.contender.label]) for n, t in batch), 0.0))
+    assert seen == list(enumerate(trials))
     assert len(work) == 0
     assert max(sizes) <= engines.BATCH
     assert sizes[0] == 0.06  # of its kind nothing was known yet, so it went alone
@@ -145,7 +165,7 @@ def test_what_was_handed_out_and_lost_waits_behind_the_others():
     work.put_back()
     assert work.waiting[-1] == first[0]
     assert len(work) == 4
-    work.finish(Reply((Failure(work.batch()[0].key, "no"),), 0.0))
+    work.finish(Reply((Failure(work.batch()[0][0], "no"),), 0.0))
     assert len(work) == 3
 
 
@@ -229,7 +249,7 @@ def test_ray_gives_the_same_bytes_and_survives_its_workers(tmp_path, expected, m
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # its workers cannot import tests
     window = Deadly("window", "sw-gp-ucb", (("window", 10),), marker=str(tmp_path / "once"))
     deadly = Deadly("deadly", "random", (("deadly", True),), marker=str(tmp_path / "always"), lives=100)
-    only = Gathered("deng", (replace(DENG.case("slow"), seeds=1),))
+    only = Suite("deng", "", "", "", (replace(DENG.case("slow"), seeds=1),))
     trials = plan([DENG], (window, CONTENDERS[1]), seeds=3) + plan([only], [deadly])
     with Folder(tmp_path / "out") as folder:
         account = conduct(trials, folder, engine("ray", jobs=2))

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from driftwise.cli.app import app
-from driftwise.lab import measures, tables
-from driftwise.lab.metrics import bootstrap
+from driftwise.lab import statistics, tables
 from driftwise.lab.results import manifest, read
+from lab.results_folder import write
 
 
 def ask(*words):
@@ -60,15 +60,26 @@ def test_the_tables_say_what_the_results_say(results):
     means = found.regret[rows].mean(axis=0)
     for mean in means:
         assert f"{mean:.4g}" in answer.output
-    verdict = measures.verdict(found.regret[rows])
+    verdict = statistics.verdict(found.regret[rows])
     assert answer.output.count("★") == 2
-    assert "fewer than 6 seeds" not in answer.output
+    assert "too few seeds" not in answer.output
     lines = json.loads(ask("table", results, "--case", "abrupt", "--json").output)["cases"][0]["policies"]
     assert [line["regret"]["mean"] for line in lines] == pytest.approx(sorted(means))
-    interval = bootstrap(found.regret[rows][:, verdict.winner])
+    interval = statistics.bootstrap(found.regret[rows][:, verdict.winner])
     assert lines[0]["regret"]["low"] == pytest.approx(interval.low)
     assert sorted(line["p"] for line in lines) == pytest.approx(sorted(verdict.p))
     assert [line["winner"] for line in lines] == [True, False, False]
+
+
+@pytest.mark.parametrize(("policies", "seeds", "few"), [(2, 5, True), (2, 6, False), (3, 6, True), (3, 7, False)])
+def test_too_few_seeds_for_so_many_policies_are_told(tmp_path, policies, seeds, few):
+    """The second policy has twice the regret on every seed: whether that can be seen depends on Holm's correction."""
+    write(tmp_path, cases=("abrupt",), policies=("a", "b", "c")[:policies], seeds=seeds)
+    output = " ".join(ask("table", tmp_path).output.split())
+    assert ("○ b" in output) == few
+    assert ("too few seeds on 1 of 1 cases" in output) == few
+    if few:
+        assert f"with {policies} policies no difference can be significant on fewer than {seeds + 1} seeds" in output
 
 
 def test_one_policy_beside_the_best_of_the_others(results):
@@ -145,6 +156,8 @@ def test_a_recording(tmp_path):
     np.savetxt(tmp_path / "r.csv", rewards + 1, delimiter=",")  # another recording under the same name
     assert ask(*words, "--policy", "random", "--out", tmp_path / "out").exit_code == 0
     assert len(read(tmp_path / "out")) == 2
+    assert ask(*words, "--policy", "random", "--minimize", "--out", tmp_path / "out").exit_code == 0
+    assert len(read(tmp_path / "out")) == 3  # its costs are another recording, too
 
 
 @pytest.mark.parametrize(

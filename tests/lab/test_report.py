@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from driftwise.cli.app import app
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.lab.inside import wanted
-from driftwise.lab.report import POINTS, digest
+from driftwise.lab.digest import POINTS, digest
 from driftwise.lab.results import Results, read
+from driftwise.lab.run_view import wanted
 from driftwise.lab.trials import checkpoints
-from driftwise.report.lab import UNIT, lab_page
-from driftwise.report.lab_pictures import cases_data, curves_data, heat, safe_name
+from driftwise.report.results_page import UNIT, lab_page
+from driftwise.report.results_pictures import cases_data, curves_data, heat, safe_name
 from lab.results_folder import write
 from pages import balanced, loads
 
@@ -185,7 +185,7 @@ def test_command_errors(tmp_path):
 
 def test_a_run_that_is_not_there(results):
     from driftwise.cli import parse
-    from driftwise.lab.inside import look_inside
+    from driftwise.lab.run_view import look_inside
 
     with pytest.raises(NotFoundError, match="not among the results"):
         look_inside(results, wanted("random@deng/abrupt#0"), parse.policy)

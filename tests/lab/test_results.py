@@ -10,7 +10,7 @@ from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.lab.results import Folder, failures, key_of, line, manifest, read
 from driftwise.lab.trials import Result, Timing, checkpoints
 
-TIMING = Timing("", mean=1e-4, median=9e-5, p95=2e-4, wall=0.1, policy=0.05, environment=0.03, rest=0.02)
+TIMING = Timing("", mean=1e-4, median=9e-5, wall=0.1, policy=0.05, environment=0.03, rest=0.02)
 
 
 def result(policy="a", seed=0, case="c", horizon=400, regret=1.5):

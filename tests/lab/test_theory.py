@@ -1,21 +1,26 @@
 """What `driftwise lab theory` measures, against direct computation at tiny sizes."""
 
+import io
 import math
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.stats import binomtest
 from typer.testing import CliRunner
 
 import driftwise.lab.theory as lab
 from driftwise import RBF, policy
+from driftwise.cli import show
 from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
+from driftwise.lab.engine import perform_all
 from driftwise.lab.run import run
-from driftwise.lab.theory import FULL, assemble, coverage, gain, linear, perform_all, plan, regret, verdicts
+from driftwise.lab.theory import FULL, assemble, coverage, gain, linear, plan, regret, verdicts
 from driftwise.lab.theory.settings import Settings, smooth, turning
 from driftwise.records import Ask
 from driftwise.report.theory import html, markdown, parts
@@ -31,7 +36,7 @@ TINY = replace(
 
 @pytest.fixture(scope="module")
 def found():
-    return list(perform_all(plan(TINY)))
+    return perform_all(plan(TINY))
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +217,17 @@ def test_command(tmp_path, monkeypatch):
     assert loads(page)
     for name in loads(page):
         assert (tmp_path / name).is_file(), name
+
+
+def test_on_eighty_columns_no_cell_is_cut_and_no_column_left_out(measured):
+    """Cells may go over several lines; read column by column, every one of them is there to its last letter."""
+    for table in (table for part in parts(measured) for table in part.tables):
+        console = Console(width=80, file=io.StringIO())
+        console.print(show.table("", table.header, table.rows))
+        printed = console.file.getvalue()
+        letters = Counter("".join(printed.split()))
+        wanted = Counter("".join("".join(cell.split()) for row in (table.header, *table.rows) for cell in row))
+        assert not wanted - letters, table.header
 
 
 @pytest.mark.parametrize("arguments", [["-o", "t.pdf"], ["--images", "x"], ["-o", "t.html", "--images", "x"]])

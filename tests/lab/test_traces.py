@@ -4,30 +4,33 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Candidates, Choice, Float, Int, Study, environment, policy, run
+from driftwise.cli.belief_slices import slices
 from driftwise.errors import InvalidInput
-from driftwise.lab.demo import plan, scene
-from driftwise.lab.tasks import Contender, Task, perform, perform_all
+from driftwise.lab import demo
+from driftwise.lab.engine import perform_all
+from driftwise.lab.recordings import case_of
 from driftwise.lab.traces import trace, truth
+from driftwise.lab.trials import Contender, Trial
 from driftwise.policies import replay
 from driftwise.records import Ask
-from driftwise.slices import slices
 
 WORLD = environment("deng-abrupt", seed=3)
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("gp-ucb", {}), ("r-gp-ucb", {"interval": 7}), ("sw-gp-ucb", {"window": 5})]
+    ("name", "options"), [("gp-ucb", {}), ("r-gp-ucb", {"interval": 7}), ("sw-gp-ucb", {"window": 5}), ("auto", {})]
 )
 def test_a_trace_is_what_the_policy_believed_before_each_step(name, options):
-    made = policy(name, WORLD.space, kernel=WORLD.kernel, noise=0.01, **options)
+    made = Contender(name, name, tuple(options.items())).on(WORLD)
     steps = list(run(made, WORLD, 20))
     seen = trace(made, WORLD, 20)
     np.testing.assert_array_equal(seen.asked, [s.seen.x for s in steps])
     np.testing.assert_array_equal(seen.regret, [s.regret for s in steps])
     for t in (1, 8, 20):
         state = replay(made, [s.seen for s in steps[: t - 1]])
-        mean, _ = made.belief(state, Ask(number=t, at=float(t))).predict(WORLD.space.points)
-        np.testing.assert_array_equal(seen.belief[t - 1], mean)
+        belief = made.belief(state, Ask(number=t, at=float(t)))
+        location, scale = belief.units
+        np.testing.assert_array_equal(seen.belief[t - 1], location + scale * belief.predict(WORLD.space.points)[0])
 
 
 def test_the_truth_is_the_worlds():
@@ -50,38 +53,44 @@ def test_a_contender_is_told_kernel_and_noise_unless_it_says_otherwise():
     own = Contender("b", "gp-ucb", (("kernel", RBF(0.5)), ("noise", 0.3))).on(WORLD)
     assert (own.model.kernel, own.model.noise) == (RBF(0.5), 0.3)
     assert Contender("c", "random").on(WORLD).space == WORLD.space
-    assert Contender("d", "gp-ucb").on(environment("still", noise=0.0)).model.noise == 0.01
+    assert Contender("d", "gp-ucb").on(environment("still", noise_std=0.0)).model.noise == 0.01
 
 
 def test_outcomes_are_the_runs():
-    task = Task(Contender("sw", "sw-gp-ucb", (("window", 6),)), WORLD, 15)
-    outcome = perform(task)
-    steps = list(run(task.contender.on(WORLD), WORLD, 15))
-    np.testing.assert_array_equal(outcome.regret, [s.regret for s in steps])
-    assert (outcome.policy, outcome.environment, outcome.seed, outcome.horizon) == ("sw", "deng-abrupt", 3, 15)
-    assert outcome.cumulative_regret == pytest.approx(sum(s.regret for s in steps))
-    assert outcome.seconds_per_step > 0
+    trial = Trial(Contender("sw", "sw-gp-ucb", (("window", 6),)), "here", case_of(WORLD), 15, seed=3)
+    result, timing, regret = trial.perform()
+    steps = list(run(trial.contender.on(WORLD), WORLD, 15))
+    np.testing.assert_array_equal(regret, [s.regret for s in steps])
+    assert (result.policy, result.case, result.seed, result.horizon) == ("sw", "deng-abrupt", 3, 15)
+    assert timing.mean > 0
 
 
 def test_jobs_must_be_at_least_one():
     with pytest.raises(InvalidInput, match="jobs must be ≥ 1"):
-        list(perform_all([], jobs=0))
+        perform_all([], workers=0)
 
 
-def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten():
-    tasks = plan("deng-abrupt", seeds=3, horizon=110)
-    outcomes = list(perform_all(tasks))
-    shown = scene(tasks, outcomes)
-    by_seed = sorted((o.cumulative_regret, o.seed) for o in outcomes if o.policy == "GP-UCB")
+def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten(monkeypatch):
+    monkeypatch.setattr(demo, "AUTO_SEEDS", 3)
+    tasks = demo.plan("deng-abrupt", seeds=4, horizon=110)
+    finished = []
+    [shown] = demo.play([tasks], done=lambda: finished.append(1))
+    assert len(tasks) == 5 * 4 + 3
+    assert len(finished) == demo.runs([tasks]) == len(tasks) + 4
+    outcomes = perform_all(tasks)
+    by_seed = sorted(
+        (o.result.regret, o.result.seed) for o in outcomes if o.result.policy == "GP-UCB" and o.result.seed < 3
+    )
     assert shown.shown == by_seed[1][1]
     assert shown.changes == (100,)
-    assert [label.split(",")[0] for label in shown.inside] == ["GP-UCB", "R-GP-UCB", "SW-GP-UCB"]
-    plain, restart, window = shown.inside.values()
-    assert (plain.restarts, plain.window) == ((), None)
+    assert [label.split(",")[0] for label in shown.closeups] == ["GP-UCB", "R-GP-UCB", "SW-GP-UCB", "auto"]
+    plain, restart, window, auto = shown.closeups.values()
+    assert (plain.restarts, plain.window) == (auto.restarts, auto.window) == ((), None)
     assert restart.restarts == (61,)
     assert window.window == 60
     for label, total in shown.totals.items():
-        mine = [o.cumulative_regret for o in outcomes if o.policy == label]
+        mine = [o.result.regret for o in outcomes if o.result.policy == label]
+        assert shown.seeds[label] == len(mine) == (3 if label.startswith("auto") else 4)
         assert float(total.mean) == pytest.approx(np.mean(mine))
         assert float(shown.curves[label].mean[-1]) == pytest.approx(np.mean(mine))
 

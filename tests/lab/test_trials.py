@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.lab import measures
+from driftwise.lab import statistics
 from driftwise.lab.results import line
 from driftwise.lab.suites import suite
-from driftwise.lab.tasks import Contender
-from driftwise.lab.trials import Trial, changes_of, checkpoints, perform, short
+from driftwise.lab.trials import Contender, Trial, changes_of, checkpoints
 
 WINDOW = Contender("window", "sw-gp-ucb", (("window", 10),))
 DENG = suite("deng").quick()
@@ -26,7 +25,8 @@ def test_the_figures_are_those_of_the_steps():
     world = DENG.case("abrupt").environment(1)
     steps = list(dw.run(WINDOW.on(world), world, 50))
     regret, best = np.array([s.regret for s in steps]), np.array([s.best for s in steps])
-    result, timing = perform(trial())
+    result, timing, r = trial().perform()
+    assert r.tolist() == regret.tolist()
     assert result.key == timing.key == "deng/abrupt T=50 sw-gp-ucb:window=10 seed=0001"
     assert (result.suite, result.case, result.policy, result.seed, result.horizon) == (
         "deng",
@@ -38,19 +38,17 @@ def test_the_figures_are_those_of_the_steps():
     assert result.regret == pytest.approx(regret.sum(), rel=1e-14)
     assert result.integrated == pytest.approx(result.regret, rel=1e-14)  # at is the step
     assert result.curve == pytest.approx(np.cumsum(regret), rel=1e-6)
-    assert result.within == tuple(measures.share_within(regret, best, p) for p in (1, 5, 10))
+    assert result.within == tuple(statistics.share_within(regret, best, p) for p in (1, 5, 10))
     assert result.changes == (10, 20)
-    assert result.recovery == measures.recovery(regret, best, (10, 20))
+    assert result.recovery == statistics.recovery(regret, best, (10, 20))
     assert result.variation == world.variation(50)
     assert result.restarts is None
-    assert result.id == short(result.key)
-    assert len(result.id) == 12
 
 
 def test_a_result_is_the_same_bytes_every_time_and_another_for_another_seed():
-    first, again, other = (line(perform(trial(seed=s))[0]) for s in (1, 1, 2))
+    first, again, other = (line(trial(seed=s).perform().result) for s in (1, 1, 2))
     assert first == again != other
-    assert json.loads(first)["curve"] == list(perform(trial())[0].curve)
+    assert json.loads(first)["curve"] == list(trial().perform().result.curve)
 
 
 def test_keys_tell_apart_what_differs_and_nothing_else():
@@ -69,13 +67,12 @@ def test_keys_tell_apart_what_differs_and_nothing_else():
     trials += [replace(trial(), horizon=40), replace(trial(), suite="other")]
     trials.append(replace(trial(), case=suite("deng").case("abrupt")))  # 50 of 500 steps: no change within them
     assert len({t.key for t in trials}) == len(trials)
-    assert len({short(t.key) for t in trials}) == len(trials)
 
 
 def test_time_is_shared_out_without_rest():
-    _, timing = perform(trial())
+    timing = trial().perform().timing
     assert min(timing.policy, timing.environment, timing.rest) > 0
-    assert 0 < timing.median <= timing.p95
+    assert timing.median > 0
     assert timing.mean * 50 <= timing.wall
 
 
@@ -103,7 +100,7 @@ def test_restarts_are_those_of_the_last_state():
         def on(self, world):
             return Alarmed(super().on(world))
 
-    assert perform(trial(Entrant("alarmed", "random")))[0].restarts == 5
+    assert trial(Entrant("alarmed", "random")).perform().result.restarts == 5
 
 
 @dataclass(frozen=True)
@@ -126,8 +123,8 @@ def test_where_time_is_real_policies_are_told_it_and_regret_is_integrated_over_i
         def environment(self, seed):
             return Hourly(DENG.case("slow").environment(seed))
 
-    slow = perform(trial(case="slow"))[0]
-    hourly = perform(replace(trial(), case=Case()))[0]
+    slow = trial(case="slow").perform().result
+    hourly = replace(trial(), case=Case()).perform().result
     assert hourly.regret == slow.regret  # a window does not look at the clock
     assert hourly.integrated == pytest.approx(slow.regret / 10, rel=1e-9)
     steps = list(dw.run(dw.policy("random", dw.environment("still").space), Hourly(dw.environment("still")), 3))

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from driftwise import Candidates, Float, Linear, codec, policy
+from driftwise import Candidates, Float, Linear, policy
 from driftwise.errors import InvalidInput
+from driftwise.gp.ridge import Ridge
 from driftwise.records import Ask, Observation
-from driftwise.ridge import Ridge
-from driftwise.widths import Ellipsoid, SlidingEllipsoid
+from driftwise.store import codec
+from driftwise.theory.widths import Ellipsoid, SlidingEllipsoid
 from oracles import dense_information_gain
 
 BALL = np.random.default_rng(5).standard_normal((50, 3))

@@ -7,10 +7,10 @@ import pytest
 
 from driftwise import RBF, Candidates, Float
 from driftwise.errors import InvalidInput
+from driftwise.gp.time_kernels import Forgetting, SpaceTime
 from driftwise.policies import policy
-from driftwise.policies.pe_gp_ucb import Evidence, FiniteWidth
+from driftwise.policies.pe_gp_ucb import FiniteWidth, PriorErrors
 from driftwise.records import Ask, Observation
-from driftwise.time_kernels import Forgetting, SpaceTime
 from oracles import dense_posterior
 
 
@@ -20,15 +20,15 @@ def test_the_threshold_of_the_first_step():
     xi, beta = made.xi(1), made.width(None, 1)
     assert math.sqrt(xi) == pytest.approx(0.325, abs=5e-4)
     assert beta == pytest.approx(3.896, abs=5e-4)
-    assert Evidence().add(error=0.0 - 10.0, width=beta).contradicted(xi)
-    assert Evidence().add(error=-4.23, width=beta).contradicted(xi)
-    assert not Evidence().add(error=4.21, width=beta).contradicted(xi)
+    assert PriorErrors().add(error=0.0 - 10.0, width=beta).contradicted(xi)
+    assert PriorErrors().add(error=-4.23, width=beta).contradicted(xi)
+    assert not PriorErrors().add(error=4.21, width=beta).contradicted(xi)
 
 
 def test_evidence_adds_up():
     """|E| > √(ξ n) + V: errors of opposite sign cancel."""
-    evidence = Evidence().add(error=2.0, width=0.5).add(error=1.5, width=0.25)
-    assert evidence == Evidence(2, 3.5, 0.75)
+    evidence = PriorErrors().add(error=2.0, width=0.5).add(error=1.5, width=0.25)
+    assert evidence == PriorErrors(2, 3.5, 0.75)
     assert evidence.contradicted(xi=(3.5 - 0.75) ** 2 / 2 * 0.999)
     assert not evidence.contradicted(xi=(3.5 - 0.75) ** 2 / 2 * 1.001)
     assert not evidence.add(error=-3.5, width=0.0).contradicted(xi=0.0)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Candidates, Float, Linear, Matern
-from driftwise.codec import dumps, loads
 from driftwise.errors import InvalidInput
 from driftwise.policies import policy, replay
-from driftwise.policies.r_perp import RPerp, best_interval, elimination_width
+from driftwise.policies.r_perp import RPerp, best_interval
 from driftwise.records import Ask, Observation
+from driftwise.store.codec import dumps, loads
 from oracles import dense_posterior
 
 POINTS = np.linspace(0, 1, 30)[:, None]
@@ -92,7 +92,9 @@ def test_elimination_is_of_the_batch_alone():
 
 def test_the_optimum_survives_with_the_probability_promised():
     """Still functions of norm 1, noise of proxy 0.1, δ = 0.1: also with the width cut to where it matters."""
-    theory = elimination_width(candidates=30, horizon=100, interval=100, noise=0.01, delta=0.1, constant=0.0)
+    Q = 1 + math.log2(math.log2(100))
+    L = math.log(4 * 30 * Q / 0.1)
+    theory = 1.0 + 0.1 * math.sqrt(2 * L / 0.01)  # the paper's √β = B + (R/√λ)√(2L) where nothing moves
     lost, kept = [], []
     for seed in range(60):
         made, f = RPerp.of(LINE, interval=100, kernel=RBF(0.2), width=theory), rkhs_function(seed)
@@ -102,13 +104,6 @@ def test_the_optimum_survives_with_the_probability_promised():
         kept.append(state.survivors.mean())
     assert np.mean(lost) <= 0.1
     assert np.mean(kept) < 0.8  # and it does eliminate
-
-
-def test_the_width_by_hand():
-    """T = H = 16, so Q = 1 + log₂ 4 = 3; |X| = 5, δ = 0.6 and L = ln 100."""
-    L = math.log(100)
-    width = elimination_width(candidates=5, horizon=16, interval=16, noise=0.25, bound=2, proxy=0.5, delta=0.6)
-    assert width == pytest.approx(2 * (1 + 2 * math.sqrt(L)) + math.sqrt(2 * L))
 
 
 def test_the_interval():

@@ -5,9 +5,9 @@ import pytest
 
 from driftwise import RBF, Candidates, Float, Matern
 from driftwise.errors import InvalidInput
+from driftwise.gp.time_kernels import MaternInTime, SpaceTime
 from driftwise.policies import policy
 from driftwise.records import Ask, Observation
-from driftwise.time_kernels import MaternInTime, SpaceTime
 from oracles import dense_posterior
 
 

@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from driftwise import RBF, Candidates, Linear, Study, codec, policy
+from driftwise import RBF, Candidates, Linear, Study, policy
 from driftwise.cli import parse
 from driftwise.errors import InvalidInput
+from driftwise.gp.posterior import Posterior
 from driftwise.policies import options_of, replay
 from driftwise.policies.tgp_ucb import TruncatedWidth, Truncation
-from driftwise.posterior import Posterior
 from driftwise.records import Ask, Observation
+from driftwise.store import codec
 
 LINE = Candidates(np.linspace(0, 1, 25)[:, None])
 INNER = {

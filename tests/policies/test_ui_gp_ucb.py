@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftwise import RBF, Candidates, Float, Scaled
+from driftwise import RBF, Candidates, Float, Scaled, Study
 from driftwise.errors import InvalidInput
 from driftwise.policies import policy
 from driftwise.policies.ui_gp_ucb import representative
@@ -85,6 +85,18 @@ def test_on_a_box_the_newest_of_each_cell_is_kept():
     for t in range(40, 60):
         state = made.update(state, Observation(t, float(t), ((t - 39.5) / 20,), 0.0))
     assert len(state) == 12
+
+
+def test_a_late_reward_that_is_used_is_said_to_be_used():
+    """On a box the only observation near a point stays in use, however many came after it."""
+    study = Study("late", {"a": Float(0, 1)}, "ui-gp-ucb", window=12, standardise=False)
+    late = study.ask()
+    elsewhere = 0.1 if late.params["a"] > 0.5 else 0.9
+    for _ in range(40):
+        study.observe({"a": elsewhere}, 0.0)
+    assert study.tell(late, 3.0).in_window
+    mean, _ = study.belief().predict(np.array([[late.params["a"]]]))
+    assert mean[0] == pytest.approx(3.0 / 1.01, abs=0.05)
 
 
 def test_bad_input_is_refused():

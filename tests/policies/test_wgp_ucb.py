@@ -7,11 +7,11 @@ import pytest
 
 from driftwise import RBF, Candidates, Float, Linear, Matern, policy
 from driftwise.errors import InvalidInput
+from driftwise.gp.faded import WeightedPosterior
+from driftwise.gp.posterior import Posterior
 from driftwise.policies import replay
 from driftwise.policies.wgp_ucb import CUTOFF
-from driftwise.posterior import Posterior
 from driftwise.records import Ask, Observation
-from driftwise.weighted import WeightedPosterior
 from oracles import finite_difference
 
 SQUARE = Candidates(np.random.default_rng(0).random((60, 2)))

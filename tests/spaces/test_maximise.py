@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import driftwise as dw
-from driftwise.acquisition import Ucb
-from driftwise.kernels import RBF, Kernel, Matern
-from driftwise.posterior import Posterior
+from driftwise.gp.belief import Ucb
+from driftwise.gp.kernels import RBF, Kernel, Matern
+from driftwise.gp.posterior import Posterior
 from driftwise.records import Array, Ask
 from driftwise.spaces.box import Box
 from driftwise.spaces.maximise import maximise

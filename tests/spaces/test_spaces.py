@@ -61,9 +61,28 @@ def test_a_float_comes_back(parameter, u):
 def test_the_ends_of_a_float_are_exact(parameter):
     assert parameter.encode(parameter.low) == (0.0,)
     assert parameter.encode(parameter.high) == (1.0,)
-    if not parameter.log:
-        assert parameter.decode((0.0,)) == parameter.low
-        assert parameter.decode((1.0,)) == parameter.high
+    assert parameter.decode((0.0,)) == parameter.low
+    assert parameter.decode((1.0,)) == parameter.high
+
+
+short = st.integers(-(10**6), 10**6).map(lambda n: n / 10**3)
+
+
+@given(st.lists(short, min_size=3, max_size=3, unique=True).map(sorted), st.booleans())
+def test_a_float_that_a_user_wrote_comes_back_as_written(written, log):
+    low, _, high = written
+    assume(not log or low > 0)
+    parameter = Float(low, high, log=log)
+    for value in written:
+        assert repr(parameter.decode(parameter.encode(value))) == repr(value)
+
+
+def test_a_timeout_of_one_second_comes_back_as_one():
+    for low, high in ((0.1, 30.0), (0.05, 10.0), (0.3, 1.7), (0.2, 120.0), (1e-3, 3600.0), (-0.1, 3.3)):
+        for value in (1.0, 1.5, 1.25, 0.7):
+            parameter = Float(low, high)
+            assert parameter.decode(parameter.encode(value)) == value
+    assert Float(-0.1, 0.3).decode(Float(-0.1, 0.3).encode(0)) == 0
 
 
 @given(ints(), st.data())

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from driftwise import Candidates, Float, Study, policy
-from driftwise.diagnosis import RECENT, Change, Diagnosis
+from driftwise.auto.diagnosis import RECENT, Change, Diagnosis
+from driftwise.auto.drift_history import APART, Moment, alarms, changed, history, needed, places
 from driftwise.errors import InvalidInput
-from driftwise.history import APART, Moment, alarms, changed, history, needed, places
 from driftwise.records import Observation
 
 LINE = Candidates(np.linspace(0, 1, 9)[:, None], names=["x"])

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from driftwise import Candidates, Study
+from driftwise.concurrency.guard import Guard
 from driftwise.errors import StoreError
-from driftwise.guard import Guard
 from driftwise.policies.window import Window
 
 INTERRUPTS = str(Path(__file__).parent / "interrupts.py")

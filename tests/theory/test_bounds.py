@@ -7,7 +7,6 @@ import pytest
 
 from driftwise import RBF, Candidates, Posterior, policy
 from driftwise.errors import InvalidInput
-from driftwise.information import MaximumGain
 from driftwise.records import Ask, Observation
 from driftwise.theory import (
     Bound,
@@ -24,7 +23,8 @@ from driftwise.theory import (
     window_bound,
     xi,
 )
-from driftwise.widths import DriftAware, Lemma
+from driftwise.theory.information import MaximumGain
+from driftwise.theory.widths import DriftAware, Lemma
 
 PROBLEM = Problem(gain=lambda n: n / 2, horizon=10, budget=3.0, B=2.0, R=0.5, noise=0.25, delta=0.1)
 

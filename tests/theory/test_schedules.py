@@ -5,8 +5,8 @@ import pytest
 
 from driftwise import RBF, Candidates, Float, policy
 from driftwise.errors import InvalidInput
-from driftwise.information import greedy_gain
 from driftwise.theory import drift_aware, known_budget, unknown_budget
+from driftwise.theory.information import greedy_gain
 
 POINTS = np.linspace(0, 1, 40)[:, None]
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 
 def main() -> None:
     """The `driftwise` command."""
+    import os
     import sys
 
     from driftwise.cli.app import app
-    from driftwise.threads import one_thread
 
     for stream in (sys.stdout, sys.stderr):  # what a terminal's encoding has not is escaped
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    if "_DRIFTWISE_COMPLETE" in os.environ:  # a shell asks how a word may end, and needs an answer at once
+        app(prog_name="driftwise")
+    import driftwise.gp.linalg  # noqa: F401  # so that the BLAS is there which is to have one thread
+    from driftwise.concurrency.threads import one_thread
+
     one_thread(app)(prog_name="driftwise")

@@ -1,22 +1,65 @@
-"""The command line's table of contents."""
+"""The command line's table of contents. A command's file is imported when the command is called."""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from driftwise.cli import compare, demo, lab, lists, study, suites, theory
-from driftwise.cli.failure import Friendly
-from driftwise.cli.flow import flow
+from driftwise.cli.failure import EXIT_CODES, Friendly
+from driftwise.cli.help_text import reflow
+
+FILES = {
+    "demo": "demo",
+    "compare": "compare",
+    "theory": "theory",
+    "policies": "lists",
+    "environments": "lists",
+    "suites": "suites",
+    "study": "study",
+    "lab": "lab",
+}
+
+
+class Contents(Friendly):
+    """The commands by name, each made of what stands in its file."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(FILES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return made(cmd_name) if cmd_name in FILES else None
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """By the commands' names alone, so that a press of the tab key need not wait for NumPy."""
+        names = TyperGroup(commands={name: TyperCommand(name) for name in FILES}, params=self.params)
+        return names.shell_complete(typer.Context(names), incomplete)
+
+
+@cache
+def made(name: str) -> Any:
+    """A command, or a group of them, as its file describes it."""
+    file: Any = import_module(f"driftwise.cli.{FILES[name]}")
+    around = typer.Typer(rich_markup_mode="rich", callback=lambda: None)
+    if hasattr(file, "app"):
+        around.add_typer(file.app, name=name)
+    else:
+        around.command(name)(getattr(file, name))
+    reflow(around)
+    group: Any = typer.main.get_command(around)
+    return group.commands[name]
+
 
 app = typer.Typer(
-    cls=Friendly,
+    cls=Contents,
     invoke_without_command=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
+    epilog=EXIT_CODES,
     help="""Find, and keep finding, the best setting of something that changes while you tune it.
 
     [bold]Start here[/bold]
@@ -46,12 +89,4 @@ def root(
         print(context.get_help())
 
 
-app.command("demo")(demo.demo)
-app.command("compare")(compare.compare)
-app.command("theory")(theory.theory)
-app.add_typer(study.app, name="study")
-app.add_typer(lab.app, name="lab")
-app.command("policies")(lists.policies)
-app.command("environments")(lists.environments)
-app.command("suites")(suites.suites)
-flow(app)
+reflow(app)

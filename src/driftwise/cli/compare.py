@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from driftwise.cli import files, limits, parse, show
+from driftwise import text
+from driftwise.cli import files, limits, parse, recording, show
 from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
-from driftwise.lab.metrics import student
-from driftwise.lab.tasks import Outcome, Task, perform_all
-from driftwise.text import as_json
+from driftwise.lab.engine import perform_all
+from driftwise.lab.recordings import case_of
+from driftwise.lab.statistics import student
+from driftwise.lab.trials import Outcome, Trial
 
 WORLD = "deng-abrupt"
 HEADER = ("policy", "regret", "95% interval", "a step", "µs a step")
@@ -31,23 +33,24 @@ def compare(
             help="A simulated world, NAME or NAME:KEY=VALUE,… See: driftwise environments", show_default=WORLD
         ),
     ] = None,
-    rewards: Annotated[
-        Path | None, typer.Option(help="A recording instead: a CSV with a row a time and a column a candidate.")
-    ] = None,
-    points: Annotated[
-        Path | None,
-        typer.Option(help="The candidates' coordinates: a CSV with a row a candidate. Needs --rewards."),
-    ] = None,
+    rewards: recording.Rewards = None,
+    points: recording.Points = None,
+    minimize: recording.Minimize = False,
+    time: recording.Time = None,
+    gaps: recording.Gaps = "refuse",
     horizon: Annotated[
         int | None, typer.Option(min=1, help="Steps of each run; the world's own (or the recording's) if not given.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many worlds and noises, counted from 0.")] = 20,
     jobs: Annotated[int, typer.Option(min=1, help="Processes, at most four a core, with one BLAS thread each.")] = 1,
-    out: Annotated[Path | None, typer.Option("--json", help="Write every run's figures to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the figures of every run to this file, as JSON.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
     """Compare policies by their regret.
 
-    Policies meet the same worlds and the same noise. They are told the world's own kernel and noise variance unless
+    Policies meet the same worlds and the same noise. They are given the world's own kernel and noise variance unless
     their options say otherwise, as kernel=rbf:0.2 (or matern:2.5:0.2, or linear) and noise=0.01. Rewards reach them as
     they are; for a recording whose rewards are far from ±1, add standardise=true. Without --points, the first half of
     a recording gives the kernel (its empirical covariance) and the second half is played back.
@@ -58,20 +61,20 @@ def compare(
 
       driftwise compare --policy sw-gp-ucb:window=50,width=1.5 --env bogunovic:epsilon=0.03 --seeds 5
 
-      driftwise compare --policy gp-ucb --policy random --rewards r.csv --points p.csv --json out.json
+      driftwise compare --policy gp-ucb --policy random --rewards r.csv --points p.csv --out runs.json
     """
     limits.within(horizon=horizon, seeds=seeds)
     if out is not None:
         files.check(out, inputs=[rewards, points])
+    asked = recording.options(rewards, points, minimize=minimize, time=time, gaps=gaps)
     contenders = [parse.policy(spec) for spec in policy]
     if len({c.label for c in contenders}) < len(contenders):
         raise InvalidInput("each --policy must be a different one; drop the repeated one or change an option")
     with show.progress() as progress:
         progress.add_task("the world", total=None)
-        world = _world(env, rewards, points)
+        world = _world(env, rewards, points, asked)
     steps = horizon or world.horizon
     limits.within(horizon=steps)
-    worlds = [world.seeded(seed) for seed in range(seeds)]
     # what cannot be is told before anything runs: a policy, a step that was not recorded
     with show.progress() as progress:
         progress.add_task("policies", total=None)
@@ -80,44 +83,55 @@ def compare(
                 contender.on(world)
     if rewards is not None:
         world.best(steps)
-    tasks = [Task(contender, made, steps) for contender in contenders for made in worlds]
+    case = case_of(world)
+    trials = [Trial(contender, "compare", case, steps, seed) for contender in contenders for seed in range(seeds)]
     with show.progress() as progress:
-        bar = progress.add_task(world.name, total=len(tasks))
-        outcomes = []
-        for outcome in perform_all(tasks, jobs=jobs):
-            outcomes.append(outcome)
-            progress.advance(bar)
-    order = {c.label: i for i, c in enumerate(contenders)}
-    outcomes.sort(key=lambda o: (order[o.policy], o.seed))
-    _print(outcomes, list(order), f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}")
+        bar = progress.add_task(world.name, total=len(trials))
+        outcomes = perform_all(trials, workers=jobs, tell=lambda: progress.advance(bar))
+    found = {"results": [_record(o) for o in outcomes]}
+    if as_json:
+        show.as_json(found)
+    else:
+        title = f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}"
+        _print(outcomes, [c.label for c in contenders], title)
     if out is not None:
-        written = as_json({"results": [o.record() for o in outcomes]}) + "\n"
-        files.write(out, written, inputs=[rewards, points])
+        files.write(out, text.as_json(found) + "\n", inputs=[rewards, points])
 
 
-def _world(env: str | None, rewards: Path | None, points: Path | None) -> SeededEnvironment:
+def _world(env: str | None, rewards: Path | None, points: Path | None, asked: Mapping[str, Any]) -> SeededEnvironment:
     if rewards is not None:
         if env is not None:
             raise InvalidInput(f"--rewards is a world of its own, got --env {env} beside it; give one of the two")
-        return recorded(rewards, points, name=rewards.stem)
-    if points is not None:
-        raise InvalidInput(
-            "--points gives the coordinates of a recording's candidates; give the recording as --rewards"
-        )
+        return recorded(rewards, points, name=rewards.stem, **asked)
     name, options = parse.named(env or WORLD, what="an environment")
     with parse.making(env or WORLD):
         return environment(name, **options)
 
 
+def _record(outcome: Outcome) -> dict[str, Any]:
+    """One run as JSON."""
+    result, total = outcome.result, float(outcome.regret.sum())
+    return {
+        "policy": result.policy,
+        "environment": result.case,
+        "seed": result.seed,
+        "horizon": result.horizon,
+        "cumulative_regret": total,
+        "mean_regret": total / result.horizon,
+        "seconds_per_step": outcome.timing.mean,
+    }
+
+
 def _print(outcomes: Sequence[Outcome], labels: Sequence[str], title: str) -> None:
     totals = {
-        label: student(np.array([o.cumulative_regret for o in outcomes if o.policy == label])) for label in labels
+        label: student(np.array([float(o.regret.sum()) for o in outcomes if o.result.policy == label]))
+        for label in labels
     }
     means = [float(total.mean) for total in totals.values()]
-    horizon = outcomes[0].horizon
+    horizon = outcomes[0].result.horizon
     rows = []
     for label, total in totals.items():
-        seconds = np.mean([o.seconds_per_step for o in outcomes if o.policy == label])
+        seconds = np.mean([o.timing.mean for o in outcomes if o.result.policy == label])
         interval = f"{max(float(total.low), 0):.1f} – {total.high:.1f}" if np.isfinite(total.high) else "one seed: none"
         rows.append((label, f"{total.mean:.1f}", interval, f"{total.mean / horizon:.3f}", f"{1e6 * seconds:.0f}"))
     show.out().print(show.table(title, HEADER, rows, best=[means.index(min(means))]))

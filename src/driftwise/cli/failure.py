@@ -1,7 +1,4 @@
-"""What a user sees when something goes wrong: one or two lines on stderr, never a traceback.
-
-Exit codes: 2 for input that breaks a rule, 1 for everything else, 130 after Ctrl-C.
-"""
+"""What a user sees when something goes wrong: one or two lines on stderr, never a traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import typer
 from typer.core import TyperGroup
 
@@ -20,17 +16,21 @@ from driftwise.text import visible
 
 DEBUG = "DRIFTWISE_DEBUG"
 STOPPED = 130
-# what Python raises where a user's value goes further than a computer does
+EXIT_CODES = (
+    "Exit codes: 0 if the command succeeded; 2 if the input is wrong, such as an unknown option, study or suggestion, "
+    "or a value out of range; 1 if anything else failed, such as a file that cannot be read, a suggestion that already "
+    f"has another reward, or a check that found damage; {STOPPED} after Ctrl-C."
+)
+# what Python raises when a user's value is beyond what a computer can represent
 BEYOND: dict[type[Exception], str] = {
-    MemoryError: "this needs more memory than there is; give smaller sizes",
+    MemoryError: "this needs more memory than this machine has; give smaller sizes",
     ArithmeticError: "a number given is too large or too small for this computation",
-    np.linalg.LinAlgError: "a number given is too large or too small for this computation",
-    RecursionError: "what is given is nested too deeply",
+    RecursionError: "the input is nested too deeply",
 }
 
 
 class Friendly(TyperGroup):
-    """The command group whose failures are told in a line. `main` is the one door that every call goes through."""
+    """The command group that reports failures in one line. Every call goes through `main`."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         options["standalone_mode"] = False
@@ -40,11 +40,11 @@ class Friendly(TyperGroup):
 def guarded(call: Callable[[], Any]) -> int:
     """Runs `call` and gives the exit code."""
     with warnings.catch_warnings(record=True) as noticed:
-        warnings.simplefilter("always", RuntimeWarning)  # NumPy's word on numbers beyond its range: told below
+        warnings.simplefilter("always", RuntimeWarning)  # NumPy's warnings about overflow: reported below
         code = _code(call)
     beyond = [warning for warning in noticed if issubclass(warning.category, RuntimeWarning)]
     if beyond and code == 0:
-        tell(f"a number went beyond what a computer keeps ({beyond[0].message}); mind that in the results")
+        tell(f"a number was out of the range of floating point ({beyond[0].message}); the results may be wrong")
     return code
 
 
@@ -54,7 +54,7 @@ def _code(call: Callable[[], Any]) -> int:
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
         code = STOPPED
-    except BrokenPipeError:  # whoever reads us has read enough, as head
+    except BrokenPipeError:  # the reader of our output has stopped, for example head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
@@ -68,7 +68,7 @@ def _code(call: Callable[[], Any]) -> int:
 
 
 def tell(problem: str, hint: str = "") -> None:
-    """One line, and perhaps a second with the way out."""
+    """One line, and perhaps a second with a hint."""
     print(f"driftwise: {_one_line(problem)}", file=sys.stderr)
     if hint:
         print(f"  {_one_line(hint)}", file=sys.stderr)
@@ -87,18 +87,18 @@ def lines_of(error: Exception) -> tuple[str, str]:
     if isinstance(error, UnicodeEncodeError):
         return f"text must be valid Unicode, got {error.object!r:.80}", ""
     if _has_nul(error):
-        return "a path cannot hold the character NUL; give another", ""
+        return "a path cannot contain the character NUL; give another", ""
     for kind, why in BEYOND.items():
         if isinstance(error, kind) or (kind is ArithmeticError and _out_of_domain(error)):
             return f"{why} ({type(error).__name__}: {error})", ""
     return (
         f"something unexpected happened ({type(error).__name__}: {_one_line(str(error))})",
-        f"this is a bug; {DEBUG}=1 shows the traceback, which helps us to mend it",
+        f"this is a bug; {DEBUG}=1 shows the traceback, which helps us to fix it",
     )
 
 
 def _value_of(error: Exception) -> str:
-    """What was given, where the parser knows it and does not say."""
+    """The value that was given, if the parser knows it and does not say."""
     details = getattr(error.__cause__, "errors", None)
     found = details() if callable(details) else []
     return f", got {found[0]['input']!r:.80}" if found and "input" in found[0] else ""
@@ -110,13 +110,17 @@ def _is_bad_input(error: Exception) -> bool:
 
 
 def _has_nul(error: Exception) -> bool:
-    """Python's own word on a path with NUL in it, which differs from call to call."""
+    """Whether this is Python's error for a path with NUL in it, whose text differs from call to call."""
     return isinstance(error, ValueError) and "embedded null" in str(error)
 
 
 def _out_of_domain(error: Exception) -> bool:
-    """The word of Python's `math` on a number that it has no answer for, as sin(∞)."""
-    return isinstance(error, ValueError) and "math domain error" in str(error)
+    """The word of Python's `math` and of NumPy on numbers that they have no answer for, as sin(∞).
+
+    NumPy's is known by its name, so that the completion of a word need not load NumPy.
+    """
+    known = "math domain error" in str(error) or type(error).__name__ == "LinAlgError"
+    return isinstance(error, ValueError) and known
 
 
 def _one_line(message: str, longest: int = 400) -> str:

@@ -31,7 +31,7 @@ def write(target: Path, content: str | bytes, *, inputs: Inputs = ()) -> None:
 
 @contextmanager
 def opened(target: Path, *, inputs: Inputs = ()) -> Iterator[BinaryIO]:
-    """A file to write to, which takes the target's name when all went well."""
+    """A file to write to, which takes the target's name when everything succeeded."""
     real = check(target, inputs=inputs)
     if _exists(real) and not real.is_file():  # a device or a pipe has no old content to lose
         with target.open("wb") as file:
@@ -53,7 +53,7 @@ def opened(target: Path, *, inputs: Inputs = ()) -> Iterator[BinaryIO]:
 
 
 def check(target: Path, *, inputs: Inputs = ()) -> Path:
-    """The file that the target leads to. What may not be written is told, best before anything runs."""
+    """The file that the target leads to. Refuses what may not be written; best called before anything runs."""
     real = Path(os.path.realpath(target))
     if any(_is(real, given) for given in inputs if given is not None):
         raise InvalidInput(f"{target} is what this command reads; give another file to write to")
@@ -62,7 +62,7 @@ def check(target: Path, *, inputs: Inputs = ()) -> Path:
     if _exists(real):
         mode = real.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise InvalidInput(f"{target} is a folder, and a file is to be written; give a file's name")
+            raise InvalidInput(f"{target} is a folder, not a file; give the name of a file")
         if not mode & 0o222:  # also for root, whom the system would let write
             raise InvalidInput(f"{target} is read-only; make it writable, or give another file")
     elif not real.parent.is_dir():
@@ -79,7 +79,7 @@ def check_folder(folder: Path, names: Iterable[str], *, inputs: Inputs = ()) -> 
 
 
 def at_home(path: Path | None) -> Path | None:
-    """The path with ~ as the home folder that it stands for."""
+    """The path with ~ replaced by the home folder."""
     if path is None:
         return None
     try:
@@ -89,7 +89,7 @@ def at_home(path: Path | None) -> Path | None:
 
 
 def _exists(path: Path) -> bool:
-    """Unlike Path.exists it raises where a name cannot be that of a file, as one that is too long."""
+    """Unlike Path.exists it raises if no file can have this name, for example if it is too long."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

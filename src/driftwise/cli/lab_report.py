@@ -1,4 +1,4 @@
-"""driftwise lab report: the results as a page."""
+"""driftwise lab report: writes the page of a results folder and the files beside it."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def report(
     """
     if out.suffix != ".html":
         raise InvalidInput(f"the report is an .html file, got {str(out)!r}; give -o report.html")
-    from driftwise.lab.inside import look_inside, wanted
-    from driftwise.lab.report import digest
+    from driftwise.lab.digest import digest
     from driftwise.lab.results import failures, manifest, read
+    from driftwise.lab.run_view import look_inside, wanted
     from driftwise.plots.style import LIGHT, blank
-    from driftwise.report.lab import lab_page
+    from driftwise.report.results_page import lab_page
 
     blank(1, 1, LIGHT)  # a missing Matplotlib is told before anything runs
     began, runs = time.perf_counter(), [wanted(written) for written in belief or []]
@@ -65,13 +65,13 @@ def report(
 
 
 def _write(found: object, inside: object, beside: Path) -> int:
-    from driftwise.report import lab_pictures
+    from driftwise.report import results_pictures
 
     beside.mkdir(exist_ok=True)
-    total = lab_pictures.count(found, inside)  # type: ignore[arg-type]
+    total = results_pictures.count(found, inside)  # type: ignore[arg-type]
     with show.progress() as progress:
         bar = progress.add_task("pictures", total=total)
-        for name, content in lab_pictures.files(found, inside):  # type: ignore[arg-type]
+        for name, content in results_pictures.files(found, inside):  # type: ignore[arg-type]
             files.write(beside / name, content)
             progress.advance(bar)
     return total

@@ -1,4 +1,4 @@
-"""driftwise lab run: experiments that can be stopped and gone on with."""
+"""driftwise lab run: experiments that can be stopped and resumed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftwise.cli import failure, files, limits, parse, show
+from driftwise.cli import failure, files, limits, parse, recording, show
 from driftwise.errors import InvalidInput
 from driftwise.text import visible
 
 if TYPE_CHECKING:
+    from driftwise.lab.cases import Suite
     from driftwise.lab.experiment import Account
     from driftwise.lab.results import Folder
     from driftwise.lab.trials import Trial
@@ -25,12 +26,11 @@ def run(
     suite: Annotated[
         list[str] | None, typer.Option(help="A suite; give it once for each. See: driftwise suites")
     ] = None,
-    rewards: Annotated[
-        Path | None, typer.Option(help="A recording of yours: a CSV with a row a time and a column a candidate.")
-    ] = None,
-    points: Annotated[
-        Path | None, typer.Option(help="The candidates' coordinates: a CSV with a row a candidate. Needs --rewards.")
-    ] = None,
+    rewards: recording.Rewards = None,
+    points: recording.Points = None,
+    minimize: recording.Minimize = False,
+    time: recording.Time = None,
+    gaps: recording.Gaps = "refuse",
     case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
     seeds: Annotated[
         int | None,
@@ -51,10 +51,10 @@ def run(
         str | None, typer.Option(help="Of a Ray cluster: auto, or ray://HOST:10001. Without it, a Ray of our own.")
     ] = None,
 ) -> None:
-    """Run policies on suites, on all cores, and keep every result.
+    """Run policies on suites, on all cores, and store every result.
 
-    Results are written as they come. Stop it whenever you like: the same command goes on where it stopped, and does
-    only what is missing. Policies meet the same worlds and the same noise, and are told the world's own kernel and
+    Results are written as they come. Stop it whenever you like: the same command resumes where it stopped and runs
+    only what is missing. Policies meet the same worlds and the same noise, and are given the world's own kernel and
     noise variance unless their options say otherwise.
 
     [bold]Examples[/bold]
@@ -73,8 +73,9 @@ def run(
 
     limits.within(horizon=horizon, seeds=seeds)
     files.check_folder(out, FILES, inputs=[rewards, points])
+    options = recording.options(rewards, points, minimize=minimize, time=time, gaps=gaps)
     trials = experiment.plan(
-        _suites(suite or [], rewards, points, quick),
+        _suites(suite or [], rewards, points, quick, options),
         [parse.policy(spec) for spec in policy],
         seeds=seeds,
         horizon=horizon,
@@ -85,7 +86,7 @@ def run(
         progress.add_task("policies", total=None)
         experiment.check(trials)
     asked = {"suites": suite or [], "policies": policy, "case": case, "seeds": seeds, "horizon": horizon}
-    asked |= {"quick": quick} | ({} if rewards is None else {"rewards": rewards.name})
+    asked |= {"quick": quick} | ({} if rewards is None else {"rewards": rewards.name} | options)
     with Folder(out) as folder:
         _note(folder, asked)
         account = _conduct(trials, folder, performer)
@@ -94,17 +95,15 @@ def run(
         raise typer.Exit(1)
 
 
-def _suites(names: list[str], rewards: Path | None, points: Path | None, quick: bool) -> list[Any]:
-    from driftwise.lab.experiment import RECORDING, Gathered, recording
+def _suites(
+    names: list[str], rewards: Path | None, points: Path | None, quick: bool, options: dict[str, Any]
+) -> list[Suite]:
+    from driftwise.lab import recordings
     from driftwise.lab.suites import suite
 
-    found: list[Any] = [suite(name).quick() if quick else suite(name) for name in names]
+    found = [suite(name).quick() if quick else suite(name) for name in names]
     if rewards is not None:
-        found.append(Gathered(RECORDING, (recording(rewards, points),)))
-    elif points is not None:
-        raise InvalidInput(
-            "--points gives the coordinates of a recording's candidates; give the recording as --rewards"
-        )
+        found.append(recordings.recording(rewards, points, **options))
     if not found:
         raise InvalidInput("there is nothing to run on; give --suite NAME (see: driftwise suites) or --rewards FILE")
     return found

@@ -13,13 +13,13 @@ import typer
 
 from driftwise.cli import failure, show
 from driftwise.errors import NotFoundError
+from driftwise.text import duration
 
 if TYPE_CHECKING:
-    from driftwise.lab.metrics import Interval
-    from driftwise.lab.tables import CaseTable, Contest, Line, Standing
+    from driftwise.lab.statistics import Interval
+    from driftwise.lab.tables import CaseTable, Contest, Line, Ranking
 
 HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "a step")
-FEW = 6  # seeds: with 5, Wilcoxon's p is 1/16 at least
 CONTESTS = ("case", "seeds", "regret", "best of the others", "ratio")
 STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
 
@@ -61,11 +61,26 @@ def table(
         for t in [] if brief else group:
             console.print(_case(t))
         console.print(_standings(name, standings(group)))
-    if min(t.seeds for t in shown) < FEW:
-        show.say((f"fewer than {FEW} seeds cannot show a difference: all are marked ○ there", "dim"))
+    for caution in _cautions(shown):
+        show.say((caution, "dim"))
     failed = len(failures(folder))
     if failed:
         failure.tell(f"{failed} run{'s' if failed > 1 else ''} failed; {folder / 'failures.jsonl'} says why")
+
+
+def _cautions(shown: list[CaseTable]) -> list[str]:
+    """The cases on which every policy is marked ○ because too few seeds were run, by the number of policies."""
+    from driftwise.lab.statistics import fewest_seeds
+
+    few: dict[int, list[CaseTable]] = {}
+    for t in shown:
+        if len(t.lines) > 1 and t.seeds < fewest_seeds(len(t.lines)):
+            few.setdefault(len(t.lines), []).append(t)
+    return [
+        f"too few seeds on {len(tables)} of {len(shown)} cases: with {policies} policies no difference can be "
+        f"significant on fewer than {fewest_seeds(policies)} seeds, so all are marked ○ there"
+        for policies, tables in sorted(few.items())
+    ]
 
 
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
@@ -135,22 +150,9 @@ def _row(line: Line, seeds: int) -> tuple[str, ...]:
     )
 
 
-def _standings(name: str, found: list[Standing]) -> Any:
+def _standings(name: str, found: list[Ranking]) -> Any:
     rows = [(s.policy, f"{s.mean:.3g}", f"{s.worst:.3g}", s.worst_case, str(s.wins), str(s.cases)) for s in found]
     return show.table(f"{name}: regret over the best policy's", STANDINGS, rows, best=[0])
-
-
-def duration(seconds: float) -> str:
-    """As a person would say it.
-
-    >>> duration(0.0000712), duration(0.0021), duration(3.2), duration(float("nan"))
-    ('71 µs', '2.1 ms', '3.2 s', '')
-    """
-    if math.isnan(seconds):
-        return ""
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _record(t: CaseTable) -> dict[str, Any]:

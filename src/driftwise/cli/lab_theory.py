@@ -81,15 +81,13 @@ def _check(out: Path | None, images: str | None) -> None:
 
 def _measure(settings: Settings, jobs: int) -> Measured:
     """Under a bar."""
-    from driftwise.lab.theory import assemble, perform_all, plan
+    from driftwise.lab.engine import perform_all
+    from driftwise.lab.theory import assemble, plan
 
     todo = plan(settings)
-    found = []
     with show.progress() as progress:
         bar = progress.add_task("theory", total=len(todo))
-        for part in perform_all(todo, workers=jobs):
-            found.append(part)
-            progress.advance(bar)
+        found = perform_all(todo, workers=jobs, tell=lambda: progress.advance(bar))
     return assemble(settings, found)
 
 

@@ -1,4 +1,4 @@
-"""How large a command's sizes may be: what would never end, or never fit, is told at once."""
+"""How large the sizes given to a command may be: what would never end or never fit is refused at once."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from driftwise import checks
 from driftwise.errors import InvalidInput
 
 LIMITS = {
-    "horizon": (1_000_000, "every step is kept until the run is over"),
-    "seeds": (10_000, "intervals hardly get narrower beyond"),
-    "points": (5_000, "γ is searched for in a matrix of points × points"),
-    "dim": (100, "the points on which γ is maximised do not fill a larger cube"),
+    "horizon": (1_000_000, "every step is held in memory until the run ends"),
+    "seeds": (10_000, "more seeds hardly narrow the intervals"),
+    "points": (5_000, "γ needs a matrix of points × points"),
+    "dim": (100, "the points over which γ is maximised cannot fill a larger cube"),
 }
 
 

@@ -1,8 +1,9 @@
-"""driftwise policies, driftwise environments: what there is, by name."""
+"""driftwise policies, driftwise environments: what there is by name, with the options of each."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -10,38 +11,66 @@ from rich.padding import Padding
 from rich.text import Text
 
 from driftwise.cli import show
+from driftwise.cli.options import Json
+from driftwise.errors import NotFoundError
+from driftwise.gp.kernels import RBF, Linear, Matern
 from driftwise.policies import REGISTRY, options_of
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+WORLD_OPTIONS = {
+    "dim": "dimension of the settings",
+    "epsilon": "share of the variance that is new at each step",
+    "horizon": "number of steps T",
+    "noise_std": "standard deviation of the noise",
+    "norm": "norm that every function is scaled to; as drawn if not given",
+    "nu": "smoothness of a Matérn kernel; an RBF kernel if not given",
+    "period": "steps until the world repeats",
+    "side": "candidates along each side of the grid",
+}
+
+Options = Mapping[str, inspect.Parameter]
 
 
-def policies(as_json: Json = False) -> None:
-    """List the policies and their options.
+def policies(
+    name: Annotated[str | None, typer.Argument(help="Show only this policy.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """List the policies, each with its options and their defaults.
 
-    Use one as NAME:OPTION=VALUE,OPTION=VALUE wherever a policy is asked for, as sw-gp-ucb:window=50,width=2.
+    Wherever a command takes a policy, write NAME:OPTION=VALUE,OPTION=VALUE, for example sw-gp-ucb:window=50,width=2.
+    An option without a default is chosen by the policy.
     """
+    chosen = _chosen(name, REGISTRY, "policy")
     found = [
-        {"name": name, "summary": first_line(_module_of(REGISTRY[name]).__doc__), "options": list(options_of(name))}
-        for name in sorted(REGISTRY)
+        _record(each, inspect.getmodule(REGISTRY[each]).__doc__, options_of(each), policy_option) for each in chosen
     ]
-    if as_json:
-        show.as_json({"policies": found})
-        return
-    _print_list(found)
+    _print("policies", found, as_json)
 
 
-def environments(as_json: Json = False) -> None:
-    """List the simulated worlds that `driftwise compare --env` knows."""
+def environments(
+    name: Annotated[str | None, typer.Argument(help="Show only this environment.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """List the simulated worlds for `driftwise compare --env`, each with its options and their defaults.
+
+    Write NAME:OPTION=VALUE,OPTION=VALUE, for example bogunovic:epsilon=0.03.
+    """
     from driftwise import environments as worlds
 
+    chosen = _chosen(name, worlds.REGISTRY, "environment")
     found = [
-        {"name": name, "summary": first_line(worlds.REGISTRY[name].__doc__), "options": list(worlds.options_of(name))}
-        for name in sorted(worlds.REGISTRY)
+        _record(each, worlds.REGISTRY[each].__doc__, worlds.options_of(each), environment_option) for each in chosen
     ]
-    if as_json:
-        show.as_json({"environments": found})
-        return
-    _print_list(found)
+    _print("environments", found, as_json)
+
+
+def policy_option(policy: str, option: str) -> str:
+    """What an option of a policy means, in one line."""
+    return options_of(policy)[option].meaning
+
+
+def environment_option(environment: str, option: str) -> str:
+    """What an option of an environment means, in one line; all of them mean the same in each."""
+    return WORLD_OPTIONS.get(option, "")
 
 
 def first_line(doc: str | None) -> str:
@@ -49,15 +78,53 @@ def first_line(doc: str | None) -> str:
     return inspect.cleandoc(doc or "").partition("\n")[0]
 
 
-def _module_of(policy: Any) -> Any:
-    """One policy a file: the file's first line says what it is."""
-    return inspect.getmodule(policy)
+def written(default: Any) -> str:
+    """A default as it is written on the command line; – if there is none.
+
+    >>> written(Matern(2.5, 0.2)), written(True), written(0.5), written(None)
+    ('matern:2.5:0.2', 'true', '0.5', '–')
+    """
+    if default is None:
+        return "–"
+    if isinstance(default, RBF | Matern | Linear):
+        return ":".join([type(default).__name__.lower(), *(f"{part}" for part in vars(default).values())])
+    return str(default).lower() if isinstance(default, bool) else str(default)
 
 
-def _print_list(found: list[dict[str, Any]]) -> None:
+def _plain(default: Any) -> Any:
+    """As JSON has it: numbers stay numbers."""
+    return default if default is None or isinstance(default, bool | int | float | str) else written(default)
+
+
+def _chosen(name: str | None, registry: Mapping[str, Any], what: str) -> list[str]:
+    if name is not None and name not in registry:
+        raise NotFoundError(f"no {what} is called {name!r:.80}; there are {', '.join(sorted(registry))}")
+    return sorted(registry) if name is None else [name]
+
+
+def _record(name: str, doc: str | None, options: Options, meaning: Callable[[str, str], str]) -> dict[str, Any]:
+    described = {
+        option: {"default": _plain(parameter.default), "meaning": meaning(name, option)}
+        for option, parameter in options.items()
+    }
+    return {"name": name, "summary": first_line(doc), "options": described}
+
+
+def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        show.as_json({kind: found})
+        return
     console = show.out()
     for item in found:
         console.print(Text(item["name"], style="bold"))
-        console.print(Padding(Text(item["summary"]), (0, 0, 0, 2)))
+        console.print(Padding(Text(item["summary"]), (0, 0, 0, 2), expand=False))
         if item["options"]:
-            console.print(Padding(Text(f"options: {', '.join(item['options'])}", style="dim"), (0, 0, 0, 2)))
+            console.print(Padding(_table(item["options"]), (0, 0, 0, 2), expand=False))
+        console.print()
+
+
+def _table(options: dict[str, dict[str, Any]]) -> Any:
+    rows = [(name, written(each["default"]), each["meaning"]) for name, each in options.items()]
+    meanings = any(meaning for *_, meaning in rows)
+    header = ("option", "default", "meaning") if meanings else ("option", "default")
+    return show.table("", header, [row[: len(header)] for row in rows], text=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from driftwise.cli import limits
-from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
-from driftwise.kernels import RBF, Kernel, Linear, Matern
-from driftwise.lab.tasks import Contender
-from driftwise.policies import REGISTRY, options_of
+from driftwise.errors import DriftwiseError, InvalidInput
+from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
+from driftwise.policies import checked
 from driftwise.spaces import Choice, Float, Int, Parameter, Space
+
+if TYPE_CHECKING:
+    from driftwise.lab.trials import Contender
 
 KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
 
@@ -24,14 +26,10 @@ def policy(spec: str) -> Contender:
     Contender(label='sw-gp-ucb:window=50,kernel=rbf:0.2', name='sw-gp-ucb',
     options=(('window', 50), ('kernel', RBF(lengthscale=0.2))))
     """
+    from driftwise.lab.trials import Contender  # loads the lab, which a study does not need
+
     name, options = named(spec, what="a policy")
-    if name not in REGISTRY:
-        raise NotFoundError(f"no policy is called {name!r:.80}; there are {', '.join(sorted(REGISTRY))}")
-    known = options_of(name, inner=options.get("inner"))
-    for key in options:
-        if key not in known:
-            raise InvalidInput(f"{name} has no option {key!r}; it has {', '.join(known) or 'none'}")
-    return Contender(spec, name, tuple(options.items()))
+    return Contender(spec, name, tuple(checked(name, options).items()))
 
 
 def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:
@@ -56,7 +54,7 @@ def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def making(spec: str) -> Iterator[None]:
-    """While something is made of options that a user typed: what they break there is the user's to mend."""
+    """Around making something from typed options: what Python raises there is reported as a wrong option."""
     try:
         yield
     except DriftwiseError:
@@ -107,35 +105,28 @@ def scalar(written: str) -> Any:
     return {"true": True, "false": False}.get(written.lower(), written)
 
 
-def space(floats: Iterable[str], ints: Iterable[str], choices: Iterable[str]) -> dict[str, Parameter]:
-    """The parameters of a study: price=5:20, rate=1e-4:1:log, n=1:10, mode=a,b.
+def space(given: Iterable[tuple[str, str]]) -> dict[str, Parameter]:
+    """The parameters of a study in the order given, each as its option and its text.
 
-    >>> space(["rate=1e-4:1:log"], ["n=1:10"], ["mode=a,b"])
+    >>> space([("--float", "rate=1e-4:1:log"), ("--int", "n=1:10"), ("--choice", "mode=a,b")])
     {'rate': Float(low=0.0001, high=1.0, log=True), 'n': Int(low=1, high=10, log=False),
     'mode': Choice(values=('a', 'b'))}
     """
     parameters: dict[str, Parameter] = {}
-    makers: list[tuple[str, Iterable[str], Callable[[str], Parameter]]] = [
-        ("--float", floats, lambda s: Float(*_range(s, float))),
-        ("--int", ints, lambda s: Int(*_range(s, int))),
-        ("--choice", choices, lambda s: Choice(tuple(scalar(value) for value in s.split(",")))),
-    ]
-    for option, specs, make in makers:
-        for spec in specs:
-            name, sign, rest = spec.partition("=")
-            if not sign or not name or not rest:
-                example = "mode=a,b" if option == "--choice" else "price=5:20"
-                raise InvalidInput(f"{option} is written as {example}, got {spec!r}")
-            if name in parameters:
-                raise InvalidInput(f"parameter {name!r} is given twice; each needs its own name")
-            try:
-                parameters[name] = make(rest)
-            except InvalidInput as error:
-                raise InvalidInput(f"parameter {name!r}: {error}") from None
+    for option, spec in given:
+        example, make = PARAMETERS[option]
+        name, sign, rest = spec.partition("=")
+        if not sign or not name or not rest:
+            raise InvalidInput(f"{option} is written as {example}, got {spec!r}")
+        if name in parameters:
+            raise InvalidInput(f"parameter {name!r} is given twice; each needs its own name")
+        try:
+            parameters[name] = make(rest)
+        except InvalidInput as error:
+            raise InvalidInput(f"parameter {name!r}: {error}") from None
     if not parameters:
-        raise InvalidInput(
-            "a study needs at least one parameter; give --float price=5:20, --int n=1:10 or --choice mode=a,b"
-        )
+        ways = ", ".join(f"{option} {example}" for option, (example, _) in PARAMETERS.items())
+        raise InvalidInput(f"a study needs at least one parameter; give one or more of {ways}")
     return parameters
 
 
@@ -148,6 +139,13 @@ def _range(written: str, number: Callable[[str], Any]) -> tuple[Any, Any, bool]:
         pass
     kind = "whole numbers" if number is int else "numbers"
     raise InvalidInput(f"a range is two {kind} as LOW:HIGH or LOW:HIGH:log, got {written!r}")
+
+
+PARAMETERS: dict[str, tuple[str, Callable[[str], Parameter]]] = {  # an example of each, and how it is made
+    "--float": ("price=5:20", lambda s: Float(*_range(s, float))),
+    "--int": ("n=1:10", lambda s: Int(*_range(s, int))),
+    "--choice": ("mode=a,b", lambda s: Choice(tuple(scalar(value) for value in s.split(",")))),
+}
 
 
 def params(pairs: Iterable[str], space: Space) -> dict[str, Any]:

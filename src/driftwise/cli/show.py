@@ -18,6 +18,8 @@ from rich.text import Text
 from driftwise.text import as_json as json_text
 from driftwise.text import visible
 
+NARROWEST, WIDEST = 40, 200  # columns
+
 
 class Plain(Console):
     """A console to which text is text, whoever wrote it; styles are given beside it."""
@@ -43,6 +45,26 @@ def aside() -> Console:
     return Plain(stderr=True)
 
 
+def width() -> int:
+    """The columns that charts and tables may use: those of the terminal, from 40 to 200."""
+    return min(max(out().width, NARROWEST), WIDEST)
+
+
+def wrapped(text: str, columns: int, indent: int = 0) -> str:
+    """The text in lines of at most `columns`, all of them indented.
+
+    >>> wrapped("one two three", 10, 2)
+    '  one two\\n  three\\n'
+    """
+    lines = Text(text).wrap(out(), columns - indent)
+    return "".join(f"{' ' * indent}{line.plain.rstrip()}\n" for line in lines)
+
+
+def paragraph(*parts: str | tuple[str, str]) -> None:
+    """Text that is broken between words where the terminal ends: `say` is for commands and paths to be copied."""
+    out().print(words(*parts))
+
+
 def say(*parts: str | tuple[str, str]) -> None:
     """One line, however long: texts, and pairs of a text and its style."""
     out().print(words(*parts), soft_wrap=True)
@@ -53,13 +75,26 @@ def words(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts)
 
 
-def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = ()) -> Table:
-    """A table: the first column is text, the others are figures; the rows in `best` stand out."""
+def table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = (), text: bool = False
+) -> Table:
+    """A table: the first column is text, the others are figures unless all is `text`; rows in `best` stand out.
+
+    If it is wider than the terminal, the widest cells go over several lines. Nothing is cut off or left out.
+    """
     heading = Text(visible(title)) if title else None
-    made = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(
+        title=heading,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 0 if width() < 60 else 1),
+    )
     chosen = set(best)
     for i, name in enumerate(header):
-        made.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0, min_width=9 if i == 0 else None)
+        figures = i > 0 and not text
+        made.add_column(name, justify="right" if figures else "left", overflow="fold", min_width=9 if i == 0 else None)
     for i, row in enumerate(rows):
         made.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if i in chosen else "")
     return made

@@ -10,10 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import files, parse, show, standing
+from driftwise.cli import files, parse, show, study_status
+from driftwise.cli.failure import EXIT_CODES
+from driftwise.cli.options import DEFAULT, At, File, Json, Name
+from driftwise.cli.ordered import Ordered, in_order
 from driftwise.cli.study_check import check
-from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.history import FEW
+from driftwise.cli.study_show import show_study
+from driftwise.errors import InvalidInput
 from driftwise.records import Params
 from driftwise.study import Study
 from driftwise.text import as_json as json_text
@@ -21,10 +24,11 @@ from driftwise.text import csv_line, visible
 
 app = typer.Typer(
     invoke_without_command=True,
-    help="""Tune something of your own: ask what to try, tell what it earned.
+    epilog=EXIT_CODES,
+    help="""Tune something of your own: ask for a setting to try, then tell the reward that it gave.
 
-    A study lives in a file (--path, or the variable DRIFTWISE_PATH; driftwise.db if neither is given). Nothing told is
-    ever lost, and several programs may use the file at once.
+    A study lives in a file. Give it with --path or in the environment variable DRIFTWISE_PATH; otherwise it is
+    driftwise.db. No reward that was stored is ever lost, and several programs may use the file at the same time.
 
     [bold]Example[/bold]
 
@@ -38,16 +42,8 @@ app = typer.Typer(
     """,
 )
 
-Name = Annotated[str, typer.Argument(help="The study's name.", show_default=False)]
-File = Annotated[
-    Path,
-    typer.Option("--path", envvar="DRIFTWISE_PATH", callback=files.at_home, help="The file that keeps the study."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-At = Annotated[float | None, typer.Option(help="Your own time; the number of the step if not given.")]
-DEFAULT = Path("driftwise.db")
 OURS = ("number", "at", "reward")  # columns of an export that a parameter may be called, too
-NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and no option
+NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and not an option
 
 
 @app.callback()
@@ -56,36 +52,50 @@ def root(context: typer.Context) -> None:
         print(context.get_help())
 
 
-@app.command()
+@app.command(cls=Ordered)
 def create(
+    context: typer.Context,
     name: Name,
     floats: Annotated[
-        list[str] | None, typer.Option("--float", help="A real number, as price=5:20 or rate=1e-4:1:log.")
+        list[str] | None,
+        typer.Option("--float", help="A real number, for example price=5:20 or rate=1e-4:1:log.", metavar="NAME=RANGE"),
     ] = None,
-    ints: Annotated[list[str] | None, typer.Option("--int", help="A whole number, as n=1:10 or n=1:1000:log.")] = None,
-    choices: Annotated[list[str] | None, typer.Option("--choice", help="One of several, as mode=slow,fast.")] = None,
-    policy: Annotated[str, typer.Option(help="NAME or NAME:KEY=VALUE,… See: driftwise policies")] = "auto",
-    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the least is best.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Where the policy's own randomness comes from.")] = 0,
+    ints: Annotated[
+        list[str] | None,
+        typer.Option("--int", help="A whole number, for example n=1:10 or n=1:1000:log.", metavar="NAME=RANGE"),
+    ] = None,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option("--choice", help="One of several values, for example mode=slow,fast.", metavar="NAME=VALUES"),
+    ] = None,
+    policy: Annotated[
+        str,
+        typer.Option(help="NAME or NAME:OPTION=VALUE,… The command `driftwise policies` lists them."),
+    ] = "auto",
+    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the policy's random numbers.")] = 0,
     path: File = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Make a study.
+    """Create a study.
 
-    Rewards are standardised over what the policy remembers, so their units do not matter.
+    Give each parameter with --float, --int or --choice. The study keeps them in the order in which you give them.
+    Rewards are centred and scaled over the observations that the policy remembers, so their units do not matter.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
-      driftwise study create ads --float bid=0.1:5:log --int slots=1:4 --choice site=a,b --policy sw-gp-ucb:window=80
+      driftwise study create ads --float bid=0.1:5:log --choice site=a,b
+
+      driftwise study create cache --int size=1:64 --minimize --policy sw-gp-ucb:window=80
     """
-    space = parse.space(floats or [], ints or [], choices or [])
+    space = parse.space(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
     contender = parse.policy(policy)
     direction = "minimize" if minimize else "maximize"
     with show.progress() as progress, parse.making(policy):
         progress.add_task("a new study", total=None)
         made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
     if as_json:
-        show.as_json(standing.summary_for_scripts(made.describe()))
+        show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
         show.say("study ", (name, "bold"), f" is in {visible(str(path))}")
         show.say(f"next: {_command('ask', name, path=path)}")
@@ -94,44 +104,54 @@ def create(
 @app.command()
 def ask(
     name: Name,
-    key: Annotated[str | None, typer.Option(help="Asked again with the same key: the same answer.")] = None,
+    key: Annotated[str | None, typer.Option(help="Asking again with the same key returns the same suggestion.")] = None,
     at: At = None,
     path: File = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """What to try next."""
+    """Ask for the next setting to try."""
     s = Study.open(name, path=path).ask(key=key, at=at)
     if as_json:
         show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
         return
-    show.say("try ", (standing.setting(s.params), "bold"))
+    show.say("try ", (study_status.setting(s.params), "bold"))
     show.say(f"then: {_command('tell', name, s.id, 'REWARD', path=path)}")
 
 
 @app.command(context_settings=NEGATIVE)
 def tell(
     name: Name,
-    id: Annotated[str, typer.Argument(help="The suggestion's id, as ask gave it.", show_default=False)],
-    reward: Annotated[float, typer.Argument(help="What it earned.", show_default=False)],
+    id: Annotated[str, typer.Argument(help="The ID of the suggestion, as `study ask` printed it.", show_default=False)],
+    reward: Annotated[
+        float, typer.Argument(help="The reward, or the cost if the study minimises.", show_default=False)
+    ],
     at: At = None,
     path: File = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """What a suggestion earned. Told twice it counts once; a different reward is refused."""
+    """Tell the reward of a suggestion.
+
+    The same reward told again changes nothing. A different reward for the same suggestion is refused.
+    """
     _receipt(Study.open(name, path=path).tell(id, reward, at=at), as_json)
 
 
 @app.command(context_settings=NEGATIVE)
 def observe(
     name: Name,
-    setting: Annotated[list[str], typer.Argument(help="The setting, as price=12.5 mode=fast.", show_default=False)],
-    reward: Annotated[float, typer.Option(help="What it earned.", show_default=False)],
+    setting: Annotated[
+        list[str],
+        typer.Argument(
+            help="The setting, for example price=12.5 mode=fast.", show_default=False, metavar="NAME=VALUE..."
+        ),
+    ],
+    reward: Annotated[float, typer.Option(help="The reward, or the cost if the study minimises.", show_default=False)],
     at: At = None,
-    key: Annotated[str | None, typer.Option(help="Sent again with the same key it counts once.")] = None,
+    key: Annotated[str | None, typer.Option(help="An observation sent again with the same key counts once.")] = None,
     path: File = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """A reward at a setting that nobody asked for."""
+    """Add an observation at a setting of your own choice, without asking first."""
     study = Study.open(name, path=path)
     _receipt(study.observe(parse.params(setting, study.space), reward, at=at, key=key), as_json)
 
@@ -139,93 +159,36 @@ def observe(
 @app.command()
 def abandon(
     name: Name,
-    id: Annotated[str, typer.Argument(help="The suggestion's id.", show_default=False)],
+    id: Annotated[str, typer.Argument(help="The ID of the suggestion.", show_default=False)],
     path: File = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """A suggestion that will not be tried: it counts as no observation."""
+    """Give up a suggestion that will not be tried. It counts as no observation."""
     Study.open(name, path=path).abandon(id)
     if as_json:
         show.as_json({"id": id, "abandoned": True})
     else:
-        show.say("abandoned; should a reward come after all, tell it and it counts")
+        show.say("The suggestion is abandoned. If a reward arrives later, tell it and it will count.")
 
 
 @app.command()
 def recommend(name: Name, at: At = None, path: File = DEFAULT, as_json: Json = False) -> None:
-    """The best setting now, by what was learned so far."""
+    """Recommend the best setting now: the one with the best posterior mean."""
     best = Study.open(name, path=path).recommend(at=at)
     if as_json:
         show.as_json({"params": dict(best.params), "mean": best.mean, "std": best.std})
     else:
-        show.say(*standing.expected(best))
+        show.say(*study_status.expected(best))
 
 
-@app.command("show")
-def show_study(
-    name: Name,
-    path: File = DEFAULT,
-    png: Annotated[Path | None, typer.Option(help="Draw a picture into this file instead.")] = None,
-    parameter: Annotated[
-        str | None, typer.Option(help="Along which parameter; all in the terminal, the first in a picture.")
-    ] = None,
-    only_time: Annotated[
-        bool, typer.Option("--over-time", help="Only how the world moved, of the policy auto; with --png as a picture.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Where a study stands, and what it believes along each parameter, the others at the best setting.
-
-    With the policy auto also how the world moved: the drift and the observations in use over time, and the abrupt
-    changes.
-    """
-    from driftwise.cli.chart import chart
-    from driftwise.cli.over_time import over_time
-    from driftwise.slices import slices
-
-    study = Study.open(name, path=path)
-    if png is not None:
-        files.check(png, inputs=[path])
-    if as_json:
-        show.as_json(standing.for_scripts(study))
-        return
-    if only_time:
-        standing.draw_over_time(study, png)
-        return
-    try:
-        best, drawn = slices(study)
-    except InvalidInput as nothing:  # no rewards yet, or a policy that believes nothing
-        if png is not None:
-            raise
-        standing.head(study.describe())
-        show.say(visible(str(nothing)))
-        return
-    if parameter is not None:
-        drawn = [each for each in drawn if each.name == parameter]
-        if not drawn:
-            raise NotFoundError(
-                f"no parameter is called {parameter!r:.80}; the study has {', '.join(study.space.names)}"
-            )
-    if png is not None:
-        standing.draw_belief(drawn[0], study, png)
-        return
-    standing.head(study.describe())
-    show.say("best now: ", *standing.expected(best))
-    found = study.drift() if hasattr(study.policy, "diagnose") else None
-    show.say(*(standing.drift_in_words(found) if found else [""]))
-    for each in drawn:
-        show.out().print(chart(each))
-    if found and found.seen >= FEW:
-        show.out().print(over_time(study.drift_history()))
-
-
+app.command("show")(show_study)
 app.command()(check)
 
 
 @app.command("list")
 def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
-    """The studies in a file."""
-    found = [standing.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
+    """List the studies in a file."""
+    found = [study_status.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
     if as_json:
         show.as_json({"studies": found})
         return
@@ -237,15 +200,16 @@ def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
 def export(
     name: Name,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file, .csv or .json; stdout if not given.")
+        Path | None,
+        typer.Option("--out", "-o", help="The file to write, .csv or .json. By default the export goes to stdout."),
     ] = None,
     path: File = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of CSV.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of CSV.")] = False,
 ) -> None:
-    """Every observation, in order: number, at, the setting and the reward.
+    """Export every observation in order, with its number, its time, the setting and the reward.
 
-    In CSV, text that a spreadsheet would run as a formula (it begins with =, +, - or @) gets a ' before it, and control
-    characters are written as \\x1b. Numbers stay as they are, and JSON has every value exactly.
+    In CSV, text that a spreadsheet would run as a formula, because it begins with =, +, - or @, gets a ' before it, and
+    control characters are escaped, for example as \\x1b. Numbers stay as they are, and JSON has every value exactly.
     """
     if out is not None and out.suffix not in (".csv", ".json"):
         raise InvalidInput(f"--out must end in .csv or .json, got {str(out)!r}")
@@ -276,7 +240,7 @@ def _csv_lines(study: Study) -> Iterator[str]:
 
 
 def _command(verb: str, name: str, *rest: str, path: Path) -> str:
-    """What to type next: with the path where it is not the usual one."""
+    """The command to type next, with the path unless it is the default."""
     where = [] if path == DEFAULT else ["--path", str(path)]
     return visible(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
 
@@ -285,9 +249,9 @@ def _receipt(receipt: Any, as_json: bool) -> None:
     if as_json:
         show.as_json({"number": receipt.number, "new": receipt.new, "in_window": receipt.in_window})
         return
-    late = "" if receipt.in_window else "; it is older than what the policy still remembers"
+    late = "" if receipt.in_window else ", but the policy no longer uses observations that old"
     show.say(
-        f"stored as number {receipt.number}{late}"
+        f"The reward is stored as observation {receipt.number}{late}."
         if receipt.new
-        else f"number {receipt.number} was told before; nothing changed"
+        else f"Observation {receipt.number} was told before; nothing changed."
     )

@@ -1,4 +1,4 @@
-"""driftwise study check: is a study's file whole, and what can be saved where it is not."""
+"""driftwise study check: is a study file intact, and what can be saved if it is not."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Annotated
 import typer
 
 from driftwise.cli import show
+from driftwise.cli.options import DEFAULT, File, Json
 from driftwise.errors import NotFoundError
 from driftwise.store import verify
 from driftwise.store.files import as_path
+from driftwise.text import counted
 
 
 def check(
-    path: Annotated[
-        Path, typer.Option("--path", envvar="DRIFTWISE_PATH", help="The file that keeps the studies.")
-    ] = Path("driftwise.db"),
+    path: File = DEFAULT,
     salvage: Annotated[
-        Path | None, typer.Option(help="Copy everything that is whole into this new file.", show_default=False)
+        Path | None, typer.Option(help="Copy every intact row into this new file.", show_default=False)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Read everything in a study file and hold it against its checksums; say what is wrong.
+    """Check a study file against its checksums and report any damage.
 
-    The file itself is never changed. With --salvage, every row that is whole is copied into a new file; a number whose
-    row was lost stays there as an abandoned suggestion. The exit code is 1 if anything is wrong.
+    The file itself is never changed. With --salvage, every intact row is copied into a new file, in which each lost row
+    counts as an abandoned suggestion. The exit code is 1 if there is any damage.
 
     [bold]Example[/bold]
 
@@ -53,10 +53,11 @@ def check(
 
 def _say(path: Path, findings: list[verify.Finding], saved: list[verify.Salvaged]) -> None:
     if not findings:
-        show.say(f"{path} is whole")
+        show.say(f"{path} is intact")
     for each in findings:
         what = f"study {each.study!r}" if each.study else "the file"
         show.say(f"{what}: {each.problem}")
     for s in saved:
-        lost = f"; {s.lost} numbers were lost" if s.lost else ""
-        show.say(f"copied {s.study!r}: {s.observations} observations, {s.suggestions} suggestions{lost}")
+        lost = f"; {counted(s.lost, 'number')} lost" if s.lost else ""
+        copied = f"{counted(s.observations, 'observation')}, {counted(s.suggestions, 'suggestion')}"
+        show.say(f"copied {s.study!r}: {copied}{lost}")

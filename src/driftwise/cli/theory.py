@@ -1,4 +1,4 @@
-"""driftwise theory: what the theorems promise, as numbers."""
+"""driftwise theory: the regret bounds of both theorems, as numbers."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ import numpy as np
 import typer
 
 from driftwise.cli import limits, parse, show
-from driftwise.information import MaximumGain
-from driftwise.kernels import Kernel, Scaled
+from driftwise.cli.options import Json
+from driftwise.gp.kernels import Kernel, Scaled
 from driftwise.theory.bounds import Bound, Problem
+from driftwise.theory.information import MaximumGain
 from driftwise.theory.promises import Promise, cube, promises
 
 HEADER = ("policy", "P_T", "H or w", "γ", "β", "bound", "sharper bound")
 
 
 def theory(
-    kernel: Annotated[str, typer.Option(help="rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear.")] = "rbf:0.2",
-    dim: Annotated[int, typer.Option(min=1, help="Dimension d of the settings, in [0, 1]^d.")] = 1,
-    horizon: Annotated[int, typer.Option(min=1, help="T, the number of steps.")] = 500,
-    budget: Annotated[float, typer.Option(help="P_T = Σ‖f_{t+1} − f_t‖, how much the world moves in all.")] = 10.0,
-    B: Annotated[float, typer.Option("--B", help="The functions' largest norm ‖f_t‖.")] = 5.0,
+    kernel: Annotated[
+        str, typer.Option(help="The kernel: rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear.")
+    ] = "rbf:0.2",
+    dim: Annotated[int, typer.Option(min=1, help="The dimension d of the settings in [0, 1]^d.")] = 1,
+    horizon: Annotated[int, typer.Option(min=1, help="The number of steps T.")] = 500,
+    budget: Annotated[float, typer.Option(help="The variation budget P_T = Σ‖f_{t+1} − f_t‖.")] = 10.0,
+    B: Annotated[float, typer.Option("--B", help="A bound on the norms ‖f_t‖.")] = 5.0,
     R: Annotated[float, typer.Option("--R", help="The noise is R-sub-Gaussian.")] = 0.1,
-    noise: Annotated[float, typer.Option(help="λ, the noise variance of the model.")] = 0.01,
-    delta: Annotated[float, typer.Option(help="δ: the bounds hold with probability 1 − δ.")] = 0.1,
-    points: Annotated[int, typer.Option(min=2, help="Points of [0, 1]^d on which γ is maximised.")] = 200,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    noise: Annotated[float, typer.Option(help="The noise variance λ of the model.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="The bounds hold with probability 1 − δ.")] = 0.1,
+    points: Annotated[
+        int, typer.Option(min=2, help="The number of points of [0, 1]^d over which γ is maximised.")
+    ] = 200,
+    as_json: Json = False,
 ) -> None:
-    """What both theorems promise for a problem of yours.
+    """Compute the regret bounds of both theorems for a problem of yours.
 
-    γ is the most that can be learned (certified from above on the points given), β how many standard deviations make
-    the confidence band, H and w how long to remember by Remark (2), which knows P_T, and Remark (3), which does not.
-    The sharper bound is the same theorem with our tighter drift term. Any policy at all has R(T) ≤ 2BT: a bound above
-    that is vacuous, and the table says so.
+    γ is the maximum information gain, bounded from above on the points given. β is the width of the confidence band in
+    standard deviations. H is the restart interval and w the window, by Remark (2) if P_T is known and by Remark (3) if
+    it is not. The sharper bound is the same theorem with a tighter drift term. Every policy has R(T) ≤ 2BT, so a larger
+    bound is vacuous, and the table marks it.
 
     [bold]Examples[/bold]
 
@@ -57,10 +62,10 @@ def theory(
     console = show.out()
     if largest > 1:
         console.print(
-            f"the kernel is divided by {largest:g}, so that k(x, x) ≤ 1 on [0, 1]^{dim} as the theorems assume"
+            f"The kernel is divided by {largest:g}, so that k(x, x) ≤ 1 on [0, 1]^{dim} as the theorems assume."
         )
-    console.print(f"γ_T of {horizon} samples lies between {gain(horizon):.4g} and {gain.upper(horizon):.4g}")
-    console.print(f"R(T) ≤ 2BT = {2 * B * horizon:.4g} whatever is done\n")
+    console.print(f"The information gain γ_T lies between {gain(horizon):.4g} and {gain.upper(horizon):.4g}.")
+    console.print(f"Every policy has R(T) ≤ 2BT = {2 * B * horizon:.4g}.\n")
     console.print(show.table(f"With probability {1 - delta:g}", HEADER, [_row(promise) for promise in found]))
     console.print(verdict(found), style="yellow" if any(p.bound.vacuous for p in found) else "")
 
@@ -76,18 +81,18 @@ def _divided(kernel: Kernel, largest: float) -> Kernel:
 
 def verdict(found: list[Promise]) -> str:
     """Which of the bounds say anything, in a sentence."""
-    kinds = {"the theorems' bounds": [p.bound for p in found], "the sharper bounds": [p.sharp for p in found]}
+    kinds = {"The bounds of the theorems": [p.bound for p in found], "The sharper bounds": [p.sharp for p in found]}
     return "\n".join(_word(name, bounds) for name, bounds in kinds.items())
 
 
 def _word(name: str, bounds: list[Bound]) -> str:
     vacuous = sum(bound.vacuous for bound in bounds)
     if vacuous == 0:
-        return f"{name} all promise less than 2BT, which holds whatever is done"
+        return f"{name} are all below 2BT."
     times = min(bound.total / bound.trivial for bound in bounds)
     if vacuous == len(bounds):
-        return f"{name} are vacuous here: the least is {times:.3g} times 2BT, which holds whatever is done"
-    return f"{name} are vacuous where marked with *; the least is {times:.2g} of 2BT"
+        return f"{name} are vacuous here: the smallest is {times:.3g} times 2BT."
+    return f"{name} marked with * are vacuous; the smallest is {times:.2g} times 2BT."
 
 
 def _row(promise: Promise) -> tuple[str, ...]:

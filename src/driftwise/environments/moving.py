@@ -1,4 +1,4 @@
-"""Worlds given by a formula f(x, t), and the one that moves along a coordinate; the optimum known as in `World`."""
+"""Worlds given by a formula f(x, t), among them a translation along one coordinate. The optimum is known."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from driftwise import checks
 from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import highest
+from driftwise.environments.playback import BLOCK, KEPT, Recent, place
 from driftwise.environments.rkhs import Expansion, description
-from driftwise.environments.tape import BLOCK, KEPT, Recent, place
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Matern, as_kernel
+from driftwise.gp.kernels import RBF, Kernel, Matern, as_kernel
 from driftwise.records import Array, Point
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Space, as_space
@@ -29,7 +29,7 @@ class Formula(Protocol):
 
     @property
     def anchors(self) -> Array | None:
-        """Where maxima are looked for besides: (m, d)."""
+        """Additional points at which maxima are searched: (m, d)."""
         ...
 
     def value(self, X: Array, t: Array) -> Array: ...
@@ -39,11 +39,11 @@ class Formula(Protocol):
         ...
 
     def best_x(self, t: int) -> Array | None:
-        """Where f_t is largest on the box, where that is known in closed form: (d,)."""
+        """The maximiser of f_t on the box, if it is known in closed form: (d,)."""
         ...
 
     def variation(self, horizon: int) -> float:
-        """P_T; nan where the functions are in no known RKHS."""
+        """P_T; nan if the functions are in no known RKHS."""
         ...
 
 
@@ -55,9 +55,9 @@ class Path(Protocol):
 
 @dataclass(frozen=True)
 class Moving:
-    """f_t = f(·, t), seen as f_t(x) + `noise`. On candidates the optimum is exact; on a box it is known to 1e-6.
+    """f_t = f(·, t), observed as f_t(x) + `noise`. The optimum is exact on candidates and known to 1e-6 on a box.
 
-    `kernel` is what policies are told.
+    `kernel` is the kernel that policies are given.
     """
 
     space: Space
@@ -99,15 +99,15 @@ class Moving:
         return self._optimum(t)[1]
 
     def best_x(self, t: int) -> Array:
-        """Where f_t is largest, the first of equals: (d,)."""
+        """The maximiser of f_t, the first one if there are several: (d,)."""
         return self._optimum(t)[0]
 
     def variation(self, horizon: int) -> float:
-        """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H; nan where the functions are in no known RKHS."""
+        """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H; nan if the functions are in no known RKHS."""
         return self._formula.variation(checks.count("horizon", horizon))
 
     def sup_variation(self, horizon: int) -> float:
-        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, to 1e-6 a step on a box."""
+        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, and to 1e-6 per step on a box."""
         if checks.count("horizon", horizon) == 1:
             return 0.0
         if self.space.points is not None:
@@ -179,12 +179,12 @@ class _Slices:
     def values(self, i: int, X: Array) -> Array:
         return self.rows(np.array([i]))(X)
 
-    def rows(self, owner: NDArray[np.intp]) -> _Rows:
-        return _Rows(self.formula, self.times[owner], self.weights)
+    def rows(self, owner: NDArray[np.intp]) -> _FormulaRows:
+        return _FormulaRows(self.formula, self.times[owner], self.weights)
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _FormulaRows:
     formula: Formula
     times: Array  # (n, j), or (1, j)
     weights: tuple[float, ...]
@@ -208,9 +208,9 @@ class _Rows:
 
 @dataclass(frozen=True)
 class Translated:
-    """f_t(x) = g(x − s(t) e_axis), g = Σ a_i k(·, c_i): one coordinate moves to and fro, the others stand still.
+    """f_t(x) = g(x − s(t) e_axis), g = Σ a_i k(·, c_i): the function is translated along one coordinate.
 
-    s is a triangle wave: from 0 to `reach`, to −`reach` and back to 0 in `period` steps, always at the same speed.
+    s is a triangle wave: from 0 to `reach`, to −`reach` and back to 0 in `period` steps, at constant speed.
     """
 
     basis: Expansion

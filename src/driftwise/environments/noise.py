@@ -1,4 +1,8 @@
-"""Noise with a known sub-Gaussian constant R: E exp(λη) ≤ exp(λ²R²/2) for every λ. Draws are functions of (seed, t)."""
+"""Noise with a known sub-Gaussian constant R: E exp(λη) ≤ exp(λ²R²/2) for every λ. Draws are functions of (seed, t).
+
+The `noise` of a world is one of these objects; its `noise.variance` is what a policy is given as its own `noise`. Where
+a world takes a number, that is `noise_std`, a standard deviation.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from driftwise.rng import Stream, generator
 
 
 class Noise(Protocol):
-    """What is added to f_t(x_t). Policies that are compared on one seed see the same noise, wherever they look."""
+    """What is added to f_t(x_t). Policies that are compared on one seed see the same noise, whatever they choose."""
 
     @property
     def R(self) -> float:
@@ -22,7 +26,7 @@ class Noise(Protocol):
 
     @property
     def variance(self) -> float:
-        """E η²: what a policy's model may be given as its noise."""
+        """E η², which the model of a policy may use as its noise variance."""
         ...
 
     def draw(self, seed: int, t: int) -> float:
@@ -31,14 +35,14 @@ class Noise(Protocol):
 
 
 def as_noise(given: Any) -> Noise:
-    """A noise, and not a number, which could be a deviation or a variance."""
+    """A noise. A number is refused, because it could be a standard deviation or a variance."""
     noise: Noise = checks.like("noise", given, ("R", "variance", "draw"), "a noise, as Gaussian(0.1)")
     return noise
 
 
 @dataclass(frozen=True)
 class Gaussian:
-    """η ~ N(0, std²); R = std. With std = 0 there is none.
+    """η ~ N(0, std²); R = std. With std = 0 there is no noise.
 
     >>> Gaussian(0.1).draw(seed=1, t=5) == Gaussian(0.1).draw(seed=1, t=5)
     True
@@ -105,9 +109,9 @@ class Rademacher:
 
 @dataclass(frozen=True)
 class Changing:
-    """η_t ~ N(0, std_j²), j the number of `times` before t: loud at some times and quiet at others.
+    """η_t ~ N(0, std_j²), where j is the number of `times` before t: the noise level changes.
 
-    R is the largest std, which holds at all times; `variance` the mean over the pieces.
+    R is the largest std, which holds at all times. `variance` is the mean over the pieces.
 
     >>> noise = Changing((0.1, 0.5), (10,))
     >>> noise.std(10), noise.std(11), noise.R, round(noise.variance, 3)
@@ -124,7 +128,7 @@ class Changing:
             raise InvalidInput(f"stds must be one more than the times, which increase, got {self.stds}, {self.times}")
 
     def std(self, t: int) -> float:
-        """The standard deviation at step t; a time is the last step of the old one."""
+        """The standard deviation at step t. A time is the last step of the old one."""
         return self.stds[bisect_left(self.times, t)]
 
     @property

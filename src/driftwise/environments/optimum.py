@@ -1,7 +1,7 @@
 """The maxima of known functions over a box: a dense scan, and a polish from its highest well-separated points.
 
-Many functions are polished together, one batched evaluation an iteration. The polish ends within 1e-7 of a local
-maximum; that it is the highest one rests on the scan, of 4,096 points in one and two dimensions and 16,384 in more.
+Many functions are polished together, with one batched evaluation per iteration. The polish ends within 1e-7 of a local
+maximum; that it is the global one rests on the scan, of 4,096 points in one and two dimensions and 16,384 in more.
 Nothing is random.
 """
 
@@ -13,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from driftwise.environments.rkhs import Basis
 from driftwise.records import Array, Ask
@@ -28,8 +27,10 @@ ROUNDS = 6
 
 @lru_cache(maxsize=16)
 def scan_points(box: Box) -> Array:
-    """Where functions on `box` are looked at first: (n, d), corners of the cube included in up to six dimensions."""
+    """The points of the scan on `box`: (n, d). They include the corners of the cube in up to six dimensions."""
     d = box.dim
+    from scipy.stats import qmc  # slow to import
+
     spread: Array = qmc.Sobol(d, scramble=True, rng=np.random.default_rng(0)).random_base2(12 if d <= 2 else 14)
     corners = np.array(np.meshgrid(*[[0.0, 1.0]] * d)).reshape(d, -1).T if d <= 6 else np.zeros((0, d))
     points = np.unique(box.snap(np.vstack([spread, corners])), axis=0)
@@ -44,12 +45,12 @@ class Family(Protocol):
         """Function i at the rows of X, which are `scan_points` and the anchors: (n,)."""
         ...
 
-    def rows(self, owner: NDArray[np.intp]) -> Rows:
+    def rows(self, owner: NDArray[np.intp]) -> RowFunctions:
         """Function owner[j], to be asked at row j."""
         ...
 
 
-class Rows(Protocol):
+class RowFunctions(Protocol):
     """A function for each row of X, asked at that row; where there is one, it is asked at every row."""
 
     def __call__(self, X: Array) -> Array: ...
@@ -60,7 +61,7 @@ class Rows(Protocol):
 
 
 def maxima(basis: Basis, box: Box, C: Array, features: Array) -> tuple[Array, Array]:
-    """Where Σ c_i φ_i is largest on `box`, and its value there, for each row c of C: (k, d), (k,).
+    """The maximiser of Σ c_i φ_i on `box` and its value, for each row c of C: (k, d), (k,).
 
     `features` are the basis at `scan_points(box)`: (n, m).
     """
@@ -71,7 +72,7 @@ def maxima(basis: Basis, box: Box, C: Array, features: Array) -> tuple[Array, Ar
 
 
 def highest(family: Family, box: Box, k: int, anchors: Array | None = None) -> tuple[Array, Array]:
-    """Where each of k functions is largest on `box`, and its value there: (k, d), (k,). `anchors` are scanned too."""
+    """The maximiser of each of k functions on `box` and its value: (k, d), (k,). `anchors` are scanned too."""
     points, every = scan_points(box), np.arange(k)
     if anchors is not None:
         points = np.vstack([points, anchors])
@@ -85,7 +86,7 @@ def highest(family: Family, box: Box, k: int, anchors: Array | None = None) -> t
 
 
 def _separate(points: Array, values: Array) -> Array:
-    """The highest points, none within APART of a higher one: (≤ STARTS, d)."""
+    """The highest points of which none is within APART of a higher one: (≤ STARTS, d)."""
     upper = np.argpartition(-values, len(values) // 16)[: len(values) // 16 + 1]
     points = points[upper[np.argsort(-values[upper], kind="stable")]]
     chosen: list[Array] = []
@@ -95,7 +96,7 @@ def _separate(points: Array, values: Array) -> Array:
     return np.array(chosen)
 
 
-def _polish(f: Rows, X: Array, free: Array) -> tuple[Array, Array]:
+def _polish(f: RowFunctions, X: Array, free: Array) -> tuple[Array, Array]:
     """Uphill again and again, each time as if from the start, until nothing is gained."""
     values = f(X)
     for _ in range(ROUNDS):
@@ -117,12 +118,12 @@ class _Combinations:
     def values(self, i: int, X: Array) -> Array:
         return self.table[i]
 
-    def rows(self, owner: NDArray[np.intp]) -> _Rows:
-        return _Rows(self.basis, self.C[owner])
+    def rows(self, owner: NDArray[np.intp]) -> _CombinationRows:
+        return _CombinationRows(self.basis, self.C[owner])
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _CombinationRows:
     basis: Basis
     C: Array  # (n, m), or (1, m)
 
@@ -136,9 +137,9 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _From:
-    """One function, as a score to be maximised from `start` too."""
+    """One function as a score, to be maximised from `start` as well."""
 
-    f: Rows
+    f: RowFunctions
     start: Array  # (1, d)
 
     def __call__(self, X: Array) -> Array:

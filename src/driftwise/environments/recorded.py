@@ -1,10 +1,8 @@
-"""A recording of a real system, played back: a table of rewards, a row a time, a column a candidate."""
+"""A recording of a real system, played back: a row of rewards for each time, a column for each candidate."""
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -13,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from driftwise import checks
+from driftwise.environments.csv_sheet import GAPS, Sheet, read_sheet
 from driftwise.environments.noise import Gaussian, Noise, as_noise
 from driftwise.environments.rkhs import Whitened
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Empirical, Kernel, Matern, as_kernel
+from driftwise.gp.kernels import Empirical, Kernel, Matern, as_kernel
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 
@@ -26,7 +25,7 @@ SILENT = Gaussian(0.0)
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """f_t = row t of `rewards`, (T, n), with its exact maximum; no noise but what the recording holds, unless given."""
+    """f_t = row t of `rewards`, (T, n), with its exact maximum. By default no noise is added to the recording."""
 
     rewards: Array
     space: Candidates
@@ -35,6 +34,7 @@ class Recorded:
     seed: int = 0
     name: str = "recorded"
     labels: tuple[str, ...] = ()  # the columns' headings
+    times: tuple[float, ...] = ()  # of the rows; without them row t is at time t
 
     def __post_init__(self) -> None:
         if not isinstance(self.space, Candidates):
@@ -44,6 +44,8 @@ class Recorded:
         as_noise(self.noise)
         checks.seed("seed", self.seed)
         checks.name("a world's name", self.name)
+        if self.times and len(self.times) != len(self.rewards):
+            raise InvalidInput(f"times must have one for each row, got {len(self.times)} for {len(self.rewards)} rows")
 
     @property
     def horizon(self) -> int:
@@ -53,6 +55,10 @@ class Recorded:
     def seeded(self, seed: int) -> Recorded:
         """The same recording, with the added noise of `seed`."""
         return replace(self, seed=seed)
+
+    def at(self, t: int) -> float:
+        """The time of row t, or t where the recording has none."""
+        return self.times[self._check(t) - 1] if self.times else float(t)
 
     def value(self, t: int, X: Array) -> Array:
         """f_t at the rows of X, which must be candidates: (n,)."""
@@ -71,7 +77,7 @@ class Recorded:
         return float(self._row(t).max())
 
     def best_x(self, t: int) -> Array:
-        """Where f_t is largest, the first of equals: (d,)."""
+        """The maximiser of f_t, the first one if there are several: (d,)."""
         return self.space.points[int(np.argmax(self._row(t)))]
 
     def variation(self, horizon: int) -> float:
@@ -110,27 +116,37 @@ def recorded(
     *,
     kernel: Kernel | None = None,
     train: int | None = None,
-    noise: float = 0.0,
+    noise_std: float = 0.0,
     seed: int = 0,
     name: str = "recorded",
+    minimize: bool = False,
+    time: str | None = None,
+    gaps: str = "refuse",
 ) -> Recorded:
-    """A recording from a CSV (or an array) of rewards, and one of the candidates' coordinates: a row a candidate.
+    """A recording from a CSV (or an array) of rewards, and one of the candidates' coordinates, a row for each.
 
-    With coordinates the kernel is the given one, or Matérn-5/2 with a fifth of each coordinate's range as lengthscale.
-    Without, candidates have no order, and the kernel is the empirical covariance of the first `train` rows (by
-    default half of them), over its largest variance so that k(x, x) ≤ 1; the rows after these are played back.
+    With coordinates the kernel is the given one, or Matérn-5/2 with a fifth of each coordinate's range as length scale.
+    Without them candidates have no order, and the kernel is the empirical covariance of the first `train` rows (by
+    default half of them), divided by its largest variance so that k(x, x) ≤ 1. The rows after these are played back.
+    Gaussian noise of standard deviation `noise_std` is added to what is played back.
+
+    With `minimize` the numbers are costs, and their negatives are the rewards. `time` is the heading of a column that
+    holds the time of each row, as a number or as a date (ISO 8601, which becomes seconds since 1970, in UTC unless it
+    says otherwise); policies get it as `at`, and regret is integrated over it. An empty cell is a gap: by default it is
+    refused; gaps="previous" takes the candidate's last reward before it, gaps="drop" leaves out its row.
 
     >>> world = recorded(np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 3.0], [2.0, 0.0]]))
     >>> world.horizon, world.best(1), world.best(2)
     (2, 3.0, 2.0)
     """
-    table, labels = _table("rewards", rewards)
-    noises = Gaussian(checks.nonnegative("noise", noise))
+    sheet = _sheet(rewards, time, gaps)
+    table, labels, times = -sheet.numbers if minimize else sheet.numbers, sheet.headings, sheet.times
+    noises = Gaussian(checks.nonnegative("noise_std", noise_std))
     if points is None:
-        return _without_points(table, labels, kernel, train, noise=noises, seed=seed, name=name)
+        return _without_points(table, labels, times, kernel, train, noise=noises, seed=seed, name=name)
     if train is not None:
         raise InvalidInput("train is for a kernel learned from the rewards; leave it out where points are given")
-    coordinates, names = _table("points", points)
+    coordinates, names = read_csv(points) if isinstance(points, str | PathLike) else (_array("points", points), ())
     if len(coordinates) != table.shape[1]:
         raise InvalidInput(
             f"points must have a row for each column of the rewards, got {len(coordinates)} for {table.shape[1]}"
@@ -138,11 +154,17 @@ def recorded(
     space = Candidates(coordinates, names or None)
     if len(set(space.coordinates)) < len(space):
         raise InvalidInput("points must differ from one another; two rows are equal")
-    return Recorded(table, space, _matern(coordinates) if kernel is None else kernel, noises, seed, name, labels)
+    used = _matern(coordinates) if kernel is None else kernel
+    return Recorded(table, space, used, noises, seed, name, labels, times)
 
 
 def _without_points(
-    table: Array, labels: tuple[str, ...], kernel: Kernel | None, train: int | None, **rest: Any
+    table: Array,
+    labels: tuple[str, ...],
+    times: tuple[float, ...],
+    kernel: Kernel | None,
+    train: int | None,
+    **rest: Any,
 ) -> Recorded:
     T, n = table.shape
     if kernel is not None:
@@ -153,11 +175,12 @@ def _without_points(
             f"without points, at least 2 rows are needed to learn a kernel from and 1 to play back, got {rows} of {T}; "
             "give points, or more rows"
         )
-    return Recorded(table[rows:], unordered(n), empirical(table[:rows]), labels=labels, **rest)
+    kernel = empirical(table[:rows])
+    return Recorded(table[rows:], unordered(n), kernel, labels=labels, times=times[rows:], **rest)
 
 
 def unordered(n: int) -> Candidates:
-    """n candidates, none nearer to another: a coordinate for each, of which one is 1, as a `Choice` has it.
+    """n candidates at equal distances: each has a coordinate of its own, like the values of a `Choice`.
 
     >>> unordered(2).points.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -166,7 +189,7 @@ def unordered(n: int) -> Candidates:
 
 
 def empirical(rewards: Array) -> Empirical:
-    """The covariance of the columns of `rewards`, (T, n), over the largest variance among them."""
+    """The covariance of the columns of `rewards`, (T, n), divided by the largest variance among them."""
     covariance = np.atleast_2d(np.cov(rewards, rowvar=False))
     largest = float(np.diagonal(covariance).max())
     if largest <= 0:
@@ -179,48 +202,26 @@ def _matern(points: Array) -> Matern:
     return Matern(2.5, tuple(float(0.2 * span) if span > 0 else 1.0 for span in spans))
 
 
-def _table(what: str, given: str | PathLike[str] | Array) -> tuple[Array, tuple[str, ...]]:
-    """A table of finite numbers, and its headings where it has some."""
-    if isinstance(given, str | PathLike):
-        return read_csv(given)
+def _array(what: str, given: Array) -> Array:
+    """A table of finite numbers."""
     table = checks.table(what, given)
     if not table.size or not np.abs(table).max() <= checks.LARGEST:
         raise InvalidInput(f"{what} must be one row or more of numbers up to 1e100 in size, got shape {table.shape}")
-    return table.copy(), ()
+    return table.copy()
+
+
+def _sheet(given: str | PathLike[str] | Array, time: str | None, gaps: str) -> Sheet:
+    """The rewards of a file or an array, without gaps, and the times of the rows."""
+    if gaps not in GAPS:
+        raise InvalidInput(f"gaps must be one of {', '.join(GAPS)}, got {checks.shown(gaps)}")
+    if isinstance(given, str | PathLike):
+        return read_sheet(given, time=time, gaps=gaps)
+    if time is not None:
+        raise InvalidInput("time names a column of a CSV file, and the rewards are an array; give a file")
+    return Sheet(_array("rewards", given))
 
 
 def read_csv(path: str | PathLike[str]) -> tuple[Array, tuple[str, ...]]:
     """The numbers of a CSV file, (rows, columns), and the headings of its first row where that is not of numbers."""
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            lines = [(reader.line_num, row) for reader in [csv.reader(file, strict=True)] for row in reader if row]
-    except OSError as error:
-        raise InvalidInput(f"cannot read {path!s:.200}: {error.strerror}") from None
-    except (ValueError, csv.Error) as error:  # or a name that no file can have
-        raise InvalidInput(f"{checks.shown(str(path), 200)} is no CSV file: {error}") from None
-    headings: tuple[str, ...] = ()
-    if lines and not any(map(_is_number, lines[0][1])):
-        headings = tuple(cell.strip() for cell in lines[0][1])
-        lines = lines[1:]
-    if not lines:
-        raise InvalidInput(f"{path} has no rows of numbers")
-    width = len(headings) or len(lines[0][1])
-    return np.array([_numbers(path, number, row, width) for number, row in lines]), headings
-
-
-def _numbers(path: str | PathLike[str], line: int, row: Sequence[str], width: int) -> list[float]:
-    if len(row) != width:
-        raise InvalidInput(f"{path}, line {line}: {len(row)} cells where the first row has {width}")
-    for column, cell in enumerate(row, start=1):
-        if not _is_number(cell) or not math.isfinite(float(cell)):
-            got = checks.shown(cell)
-            raise InvalidInput(f"{path}, line {line}, column {column}: must be a finite number, got {got}")
-    return [float(cell) for cell in row]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    sheet = read_sheet(path)
+    return sheet.numbers, sheet.headings

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel, Linear, as_kernel
-from driftwise.linalg import pivoted_cholesky, solve_lower
+from driftwise.gp.kernels import Kernel, Linear, as_kernel
+from driftwise.gp.linalg import pivoted_cholesky, solve_lower
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 
@@ -25,7 +25,7 @@ TOLERANCE = 1e-10  # of the covariance that a Whitened basis reproduces
 
 
 class Basis(Protocol):
-    """Functions of an RKHS, and how one is drawn at random. Rows of C are functions: (k, m)."""
+    """Functions of an RKHS, and how one is drawn at random. Each row of C, (k, m), is a function."""
 
     @property
     def kernel(self) -> Kernel: ...
@@ -51,11 +51,11 @@ class Basis(Protocol):
 
 @dataclass(frozen=True)
 class Expansion:
-    """f = Σ a_i k(·, c_i), a_i ~ U[−1, 1], then scaled so that ‖f‖_H = `norm` where that is given.
+    """f = Σ a_i k(·, c_i), a_i ~ U[−1, 1], scaled to ‖f‖_H = `norm` if that is given.
 
-    With `terms` only so many of the centres, drawn at random each time, have an a_i; the others have 0.
+    With `terms` only so many of the centres, drawn at random each time, have an a_i. For the others it is 0.
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> basis = Expansion(RBF(0.2), Candidates([[0.0], [0.5]]), norm=2.0)
     >>> a = basis.draw(np.random.default_rng(0))
     >>> round(float(basis.norms(a[None])[0]), 12)
@@ -108,7 +108,7 @@ class Whitened:
     The centres P are chosen among `points` by a pivoted Cholesky factorisation, until f ~ GP(0, k) holds at all of them
     within 1e-10 of the covariance: for smooth kernels they are few (219 of 2,500 for RBF(0.2) on a square).
 
-    >>> from driftwise.kernels import RBF
+    >>> from driftwise.gp.kernels import RBF
     >>> X = Candidates(np.linspace(0, 1, 5))
     >>> F = Whitened(RBF(0.2), X).features(X.points)
     >>> bool(np.abs(F @ F.T - RBF(0.2)(X.points, X.points)).max() < 1e-9)
@@ -238,5 +238,5 @@ def _check_points(kernel: Any, points: Any) -> None:
 
 
 def description(described: Any) -> dict[str, Any]:
-    """A dataclass's fields, without what it has computed: this is what is sent to another process."""
+    """The fields of a dataclass without cached results: this is what is sent to another process."""
     return {field.name: getattr(described, field.name) for field in fields(described)}

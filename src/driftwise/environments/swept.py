@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.stats import qmc
 
 from driftwise import checks
 from driftwise.environments.functions import FUNCTIONS, Function
 from driftwise.environments.moving import Moving
 from driftwise.environments.noise import Gaussian
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.kernels import Matern
+from driftwise.gp.kernels import Matern
 from driftwise.records import Array
 from driftwise.spaces import Box, Float
 
@@ -25,10 +24,10 @@ POINTS = 256  # at which the kernel's lengthscale is judged, at each of three ti
 
 @dataclass(frozen=True)
 class Swept:
-    """f_t(x) = (F(x, τ_t) − mean)/std, τ going evenly through its whole range from t = 1 to t = `over`, then staying.
+    """f_t(x) = (F(x, τ_t) − mean)/std, where τ moves evenly through its range from t = 1 to t = `over`, then stays.
 
-    mean and std are those of F over all its coordinates, time included, so that the signal variance is 1. The x are in
-    the unit cube. Nothing is random.
+    The mean and std are those of F over all its coordinates, time included, so that the signal variance is 1. The x are
+    in the unit cube. Nothing is random.
 
     >>> formula = Swept("hartmann3", over=5).drawn(seed=0)
     >>> formula.time(np.array([1.0, 3.0, 5.0])).tolist()
@@ -86,8 +85,8 @@ class Swept:
 def swept(name: str, *, seed: int = 0, horizon: int = 200) -> Moving:
     """One of the ten functions of `functions.py` on the box of all its coordinates but the last, which is time.
 
-    Policies are told Matérn-5/2 with the lengthscale, one of LENGTHSCALES, that makes the function most likely, and the
-    noise variance, 5% of the signal's.
+    Policies are given Matérn-5/2 with the most likely length scale of LENGTHSCALES, and the noise variance, which is 5%
+    of the signal variance.
     """
     path = Swept(name, over=max(checks.count("horizon", horizon), 2))
     box = Box.of({f"x{j}": Float(0, 1) for j in range(path.function.dim - 1)})
@@ -104,7 +103,7 @@ def moments(name: str) -> tuple[float, float]:
 
 @lru_cache(maxsize=16)
 def lengthscale(name: str) -> float:
-    """The most likely of LENGTHSCALES, by the evidence at three times, begin, middle and end."""
+    """The most likely of LENGTHSCALES, by the marginal likelihood at the beginning, in the middle and at the end."""
     path = Swept(name, over=3)
     X = _spread(path.function.dim - 1, 8)
     Y = np.array([path.value(X, np.full(len(X), t)) for t in (1.0, 2.0, 3.0)])  # (3, n)
@@ -119,5 +118,7 @@ def _evidence(kernel: Matern, X: Array, Y: Array) -> float:
 
 
 def _spread(dim: int, power: int) -> Array:
+    from scipy.stats import qmc  # slow to import
+
     points: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2(power)
     return points

@@ -1,4 +1,7 @@
-"""A simulated world: a random function of an RKHS that drifts, seen through noise, with its optimum known."""
+"""What a world is: a random function of an RKHS that drifts, seen through noise, with its optimum known.
+
+Named worlds are made in `catalogue.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,9 @@ from driftwise import checks
 from driftwise.environments.drift import Drift, as_drift
 from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import maxima, scan_points
+from driftwise.environments.playback import KEPT, Playback, Recent, place
 from driftwise.environments.rkhs import Basis, as_basis, description
-from driftwise.environments.tape import KEPT, Recent, Tape, place
-from driftwise.kernels import Kernel
+from driftwise.gp.kernels import Kernel
 from driftwise.records import Array, Point
 from driftwise.rng import generator
 from driftwise.spaces import Box, Space, as_space
@@ -29,7 +32,7 @@ class Environment(Protocol):
         ...
 
     def observe(self, t: int, x: Array) -> float:
-        """f_t(x) and noise."""
+        """f_t(x) + noise."""
         ...
 
     def best(self, t: int) -> float:
@@ -38,7 +41,7 @@ class Environment(Protocol):
 
 
 class SeededEnvironment(Environment, Protocol):
-    """What all environments of this package are besides: they know their space, and can be had for any seed."""
+    """What the environments of this package offer in addition: a space, and a version for any seed."""
 
     @property
     def name(self) -> str: ...
@@ -60,9 +63,9 @@ class SeededEnvironment(Environment, Protocol):
 
 @dataclass(frozen=True)
 class World:
-    """f_t = Σ c_i(t) φ_i, with c(t) from `drift` and `seed`, seen as f_t(x) + `noise`. `horizon` is the usual one.
+    """f_t = Σ c_i(t) φ_i, with c(t) from `drift` and `seed`, observed as f_t(x) + `noise`. `horizon` is the default.
 
-    On candidates the optimum is exact; on a box it is known to 1e-6 (`optimum.py`).
+    The optimum is exact on candidates and known to 1e-6 on a box (`optimum.py`).
 
     >>> from driftwise import RBF, Candidates
     >>> from driftwise.environments import Abrupt, Expansion, Gaussian, World
@@ -103,14 +106,14 @@ class World:
 
     def value(self, t: int, X: Array) -> Array:
         """f_t at the rows of X: (n,)."""
-        if X is self.space.points:
-            return self._tape.values(t).copy()
         X = checks.table("X", X, columns=self.space.dim)
+        if self.space.points is not None and np.array_equal(X, self.space.points):
+            return self._playback.values(t).copy()
         # from the same table that the optimum is taken from: regret is exactly 0 there, not 1e-16
         known = [self._index.get(tuple(x), -1) for x in X.tolist()]
         if -1 not in known:
-            return self._tape.values(t)[known]
-        return self.basis.features(X) @ self._tape.coefficients(t)
+            return self._playback.values(t)[known]
+        return self.basis.features(X) @ self._playback.coefficients(t)
 
     def observe(self, t: int, x: Array) -> float:
         """f_t(x) + η_t."""
@@ -121,28 +124,28 @@ class World:
         return self._optimum(t)[1]
 
     def best_x(self, t: int) -> Array:
-        """Where f_t is largest, the first of equals: (d,)."""
+        """The maximiser of f_t, the first one if there are several: (d,)."""
         return self._optimum(t)[0]
 
     def norm(self, t: int) -> float:
         """‖f_t‖_H."""
-        return float(self.basis.norms(self._tape.coefficients(t)[None])[0])
+        return float(self.basis.norms(self._playback.coefficients(t)[None])[0])
 
     def bound(self, horizon: int) -> float:
         """B = max ‖f_t‖_H over t ≤ horizon."""
-        return float(max(self.basis.norms(C).max() for C in self._tape.coefficient_blocks(horizon)))
+        return float(max(self.basis.norms(C).max() for C in self._playback.coefficient_blocks(horizon)))
 
     def variation(self, horizon: int) -> float:
         """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H."""
-        moves = differences(self._tape.coefficient_blocks(horizon))
+        moves = differences(self._playback.coefficient_blocks(horizon))
         return float(sum(self.basis.norms(C).sum() for C in moves))
 
     def sup_variation(self, horizon: int) -> float:
-        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, to 1e-6 a step on a box."""
+        """Σ_{t<T} max |f_{t+1} − f_t|: exact on candidates, and to 1e-6 per step on a box."""
         if self.space.points is not None:
-            moves = differences(self._tape.value_blocks(horizon))
+            moves = differences(self._playback.value_blocks(horizon))
             return float(sum(np.abs(V).max(axis=1).sum() for V in moves))
-        moves = differences(self._tape.coefficient_blocks(horizon))
+        moves = differences(self._playback.coefficient_blocks(horizon))
         return float(sum(np.maximum(self._maxima(C)[1], self._maxima(-C)[1]).sum() for C in moves))
 
     # --- what it keeps in mind, all of which can be made again -------------------------------------------------
@@ -151,8 +154,8 @@ class World:
         return description(self)
 
     @cached_property
-    def _tape(self) -> Tape:
-        return Tape(self.basis, self.drift, self.seed, lambda: _features(self.basis, self.space))
+    def _playback(self) -> Playback:
+        return Playback(self.basis, self.drift, self.seed, lambda: _features(self.basis, self.space))
 
     @cached_property
     def _index(self) -> dict[Point, int]:
@@ -165,11 +168,11 @@ class World:
 
     def _optimum(self, t: int) -> tuple[Array, float]:
         if self.space.points is not None:
-            values = self._tape.values(t)
+            values = self._playback.values(t)
             i = int(np.argmax(values))
             return self.space.points[i], float(values[i])
         block, row = place(t)
-        X, tops = self._optima.get_or(block, lambda: self._maxima(self._tape.coefficient_block(block)))
+        X, tops = self._optima.get_or(block, lambda: self._maxima(self._playback.coefficient_block(block)))
         return X[row], float(tops[row])
 
     def _maxima(self, C: Array) -> tuple[Array, Array]:
@@ -179,7 +182,7 @@ class World:
 
 @lru_cache(maxsize=2)
 def _features(basis: Any, space: Space) -> Array:
-    """The basis at the candidates, or where a box is scanned: (n, m). Worlds of different seeds share it."""
+    """The basis at the candidates, or at the scan points of a box: (n, m). Worlds of different seeds share it."""
     if space.points is not None:
         return basis.features(space.points)
     assert isinstance(space, Box)
@@ -187,7 +190,7 @@ def _features(basis: Any, space: Space) -> Array:
 
 
 def differences(blocks: Iterator[Array]) -> Iterator[Array]:
-    """Row t + 1 less row t, of a table that comes in blocks of rows."""
+    """Row t + 1 minus row t of a table that comes in blocks of rows."""
     last: Array | None = None
     for block in blocks:
         rows = block if last is None else np.vstack([last, block])

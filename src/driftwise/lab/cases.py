@@ -1,4 +1,4 @@
-"""What a suite is: worlds with a name, a size and a source."""
+"""What policies are run on: a case is one kind of world at one size, a suite is the cases of one source."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LEAST_STEPS, LEAST_SEEDS = 20, 2  # of a quick case
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of world. `make(seed=…, horizon=…)` is a module's function, or a partial of one, so that cases travel.
+    """One kind of world. `make(seed=…, horizon=…)` is a module's function or a partial of one, so it can be pickled.
 
     The world is laid out for the horizon: its changes are at parts of it, and a quick case has them too.
 
-    >>> from driftwise.environments.worlds import deng_abrupt
+    >>> from driftwise.environments.catalogue import deng_abrupt
     >>> case = Case("abrupt", deng_abrupt, horizon=500, seeds=100)
     >>> case.quick().environment(seed=3).drift
     Abrupt(times=(10, 20))
@@ -43,7 +43,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases that belong together. `choices` is what the source leaves open, and what we took."""
+    """Cases that belong together. `choices` says what the source leaves open, and what we chose."""
 
     name: str
     citation: str
@@ -57,14 +57,6 @@ class Suite:
             if case.name == name:
                 return case
         raise NotFoundError(f"{self.name} has no case {name!r:.80}; it has {', '.join(c.name for c in self.cases)}")
-
-    def tagged(self, *tags: str) -> Suite:
-        """Only the cases that have all these tags."""
-        cases = tuple(case for case in self.cases if set(tags) <= set(case.tags))
-        if not cases:
-            known = sorted({tag for case in self.cases for tag in case.tags})
-            raise NotFoundError(f"no case of {self.name} is tagged {' and '.join(tags)}; tags are {', '.join(known)}")
-        return replace(self, cases=cases)
 
     def quick(self) -> Suite:
         """Every case at a tenth of its size."""

@@ -1,4 +1,4 @@
-"""Trials on a Ray cluster, or on a Ray of this machine alone."""
+"""The engine that performs jobs on a Ray cluster, or on a Ray of this machine alone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftwise.errors import DriftwiseError, missing_extra
-from driftwise.lab.engine import PATIENCE, Failure, Reply, Work, do
-from driftwise.lab.trials import Trial
+from driftwise.lab.engine import KILLED, PATIENCE, Failure, Item, Reply, Work, do
 
 AHEAD = 2  # batches handed out for each core, so that none waits for us
 
@@ -38,7 +37,7 @@ class Ray:
 def _performed(ray: Any, work: Work, cores: int) -> Iterator[Reply]:
     # Ray itself does a batch again whose worker was killed; so do we, for those it has given up
     remote = ray.remote(num_cpus=1, max_retries=PATIENCE)(do)
-    batches, flying = work.batches(), dict[Any, tuple[Trial, ...]]()
+    batches, flying = work.batches(), dict[Any, tuple[Item, ...]]()
     while True:
         while len(flying) < AHEAD * cores and (batch := next(batches, None)):
             flying[remote.remote(batch)] = batch
@@ -50,11 +49,9 @@ def _performed(ray: Any, work: Work, cores: int) -> Iterator[Reply]:
             reply = ray.get(done[0])
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError) as e:
             if len(batch) > 1:  # one of them kills workers; alone, it will be found
-                flying |= {remote.remote((trial,)): (trial,) for trial in batch}
+                flying |= {remote.remote((item,)): (item,) for item in batch}
                 continue
-            reply = Reply(
-                (Failure(batch[0].key, f"the process that ran it was killed, every time ({type(e).__name__})"),), 0.0
-            )
+            reply = Reply((Failure(batch[0][0], f"{KILLED} ({type(e).__name__})"),), 0.0)
         except ray.exceptions.RayError as error:
             said = str(error).strip().splitlines()[-1]
             raise DriftwiseError(

@@ -1,41 +1,64 @@
-"""Who performs trials: this process, processes on this machine, or a Ray cluster. The results are the same bytes."""
+"""The one runner of the lab: jobs are performed in this process, in processes on this machine, or on a Ray cluster.
+
+`demo`, `compare`, `lab run` and `lab theory` all make a list of jobs and give it to an engine. What comes back is the
+same bytes whichever engine performs it: a job runs with one BLAS thread and draws from its own seed.
+"""
 
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import time
 import traceback
+import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from driftwise import checks
+from driftwise.concurrency.threads import one_thread
 from driftwise.errors import DriftwiseError, InvalidInput, missing_extra
-from driftwise.lab.trials import Result, Timing, Trial, perform
-from driftwise.threads import one_thread
 
-BATCH = 0.25  # seconds of work that are sent at once; a longer trial goes alone
-MOST = 64  # trials in a batch
+BATCH = 0.25  # seconds of work that are sent at once; a longer job goes alone
+MOST = 64  # jobs in a batch
 SHARE = 4  # processes a core, at most
 PATIENCE = 3  # times that workers may die in a row with nothing done
+KILLED = "the process that ran it was killed, every time; if memory ran out, try again with fewer jobs"
 
 
-A = TypeVar("A")
-B = TypeVar("B")
+class Job(Protocol):
+    """A piece of work that any process can perform, and whose outcome depends on nothing but the job."""
+
+    @property
+    def cell(self) -> Hashable: ...  # jobs of one cell take about as long as each other
+    def perform(self) -> Any: ...
+
+
+Item = tuple[int, Job]  # a job, and its number in the list of all
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a job returned, and the seconds that it took."""
+
+    number: int
+    value: Any
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial that raised, and what, in a line."""
+    """A job that raised: what, in a line, and the error itself where it can be sent."""
 
-    key: str
+    number: int
     problem: str
+    error: Exception | None = field(default=None, compare=False)
 
 
-Answer = tuple[Result, Timing] | Failure
+Answer = Done | Failure
 
 
 @dataclass(frozen=True)
@@ -47,59 +70,88 @@ class Reply:
 
 
 class Engine(Protocol):
-    """Performs batches of trials, in any order and anywhere. What is left undone in `work` when it raises is lost."""
+    """Performs batches of jobs, in any order and anywhere. What is left undone in `work` when it raises is lost."""
 
     def __call__(self, work: Work) -> Iterator[Reply]: ...
 
 
 class Work:
-    """Trials to be done, handed out in batches that are no longer than they need be, and remembered until done."""
+    """Jobs to be done, handed out in batches that are no longer than they need be, and remembered until done."""
 
-    def __init__(self, trials: Iterable[Trial]) -> None:
-        self.waiting = deque(trials)
-        self.out: dict[str, Trial] = {}
-        self._seconds: dict[tuple[str, str, str], float] = {}  # of a trial of a cell, as measured
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self.waiting: deque[Item] = deque(enumerate(jobs))
+        self.out: dict[int, Job] = {}
+        self._seconds: dict[Hashable, float] = {}  # of a job of a cell, as measured
 
     def __len__(self) -> int:
         return len(self.waiting) + len(self.out)
 
-    def batches(self) -> Iterator[tuple[Trial, ...]]:
+    def batches(self) -> Iterator[tuple[Item, ...]]:
         """All that waits, batch by batch, each made when it is asked for."""
         while self.waiting:
             yield self.batch()
 
-    def batch(self) -> tuple[Trial, ...]:
-        """The next trials, together about `BATCH` seconds by what is known of their kind."""
-        taken, seconds = list[Trial](), 0.0
+    def batch(self) -> tuple[Item, ...]:
+        """The next jobs, together about `BATCH` seconds by what is known of their cells."""
+        taken, seconds = list[Item](), 0.0
         while self.waiting and len(taken) < MOST:
-            seconds += self._seconds.get(self.waiting[0].cell, BATCH)
+            seconds += self._seconds.get(self.waiting[0][1].cell, BATCH)
             if taken and seconds > BATCH:
                 break
-            taken.append(self.waiting.popleft())
-        self.out.update((trial.key, trial) for trial in taken)
+            taken.append(self.take())
         return tuple(taken)
+
+    def take(self) -> Item:
+        """The next job alone."""
+        number, job = self.waiting.popleft()
+        self.out[number] = job
+        return number, job
 
     def finish(self, reply: Reply) -> None:
         """Takes note of what is done, and how long it took."""
         for answer in reply.answers:
-            key = answer.key if isinstance(answer, Failure) else answer[0].key
-            trial = self.out.pop(key)
-            if not isinstance(answer, Failure):
-                self._seconds[trial.cell] = answer[1].wall
+            job = self.out.pop(answer.number)
+            if isinstance(answer, Done):
+                self._seconds[job.cell] = answer.seconds
 
     def put_back(self) -> None:
         """What was handed out and never came back waits again, behind the others: it may be what kills workers."""
-        self.waiting.extend(self.out.values())
+        self.waiting.extend(self.out.items())
         self.out.clear()
+
+
+def replies(jobs: Sequence[Job], engine: Engine) -> Generator[Reply, None, None]:
+    """What an engine says of the jobs. Nothing is started where there is nothing to do."""
+    if not jobs:
+        return
+    with warnings.catch_warnings():
+        # joblib warns on Ctrl-C of what it cancels; the next run does that
+        warnings.filterwarnings("ignore", message=".*still being processed by the workers")
+        yield from engine(Work(jobs))
+
+
+def perform_all(jobs: Sequence[Job], *, workers: int = 1, tell: Callable[[], None] = lambda: None) -> list[Any]:
+    """What the jobs return, in their order, from as many processes. The first that fails ends it.
+
+    `tell` is called as each one ends.
+    """
+    count, found = bounded(workers, len(jobs)), dict[int, Any]()
+    with closing(replies(jobs, serial if count == 1 else Joblib(count))) as said:
+        for answer in (answer for reply in said for answer in reply.answers):
+            if isinstance(answer, Failure):
+                raise answer.error or DriftwiseError(f"a run failed: {answer.problem}")
+            found[answer.number] = answer.value
+            tell()
+    return [found[number] for number in range(len(jobs))]
 
 
 # --- in a worker -----------------------------------------------------------------------------------------------------
 
 
 @one_thread
-def do(batch: tuple[Trial, ...]) -> Reply:
-    """Performs trials with one BLAS thread; whatever they raise is an answer too."""
-    answers = tuple(_answer(trial) for trial in batch)
+def do(batch: tuple[Item, ...]) -> Reply:
+    """Performs jobs with one BLAS thread; whatever they raise is an answer too."""
+    answers = tuple(_answer(number, job) for number, job in batch)
     return Reply(answers, cpu_since_last())
 
 
@@ -114,69 +166,54 @@ def follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _answer(trial: Trial) -> Answer:
+def _answer(number: int, job: Job) -> Answer:
+    began = time.perf_counter()
     try:
-        return perform(trial)
+        return Done(number, job.perform(), time.perf_counter() - began)
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
         said = " ".join(str(error).split())
-        return Failure(trial.key, f"{type(error).__name__}: {said:.400} ({where})")
+        return Failure(number, f"{type(error).__name__}: {said:.400} ({where})", _sendable(error))
 
 
-_told = 0.0
+def _sendable(error: Exception) -> Exception | None:
+    """The error, unless it cannot be pickled: then its line must do."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return None
+    return error
+
+
+_counted = 0.0
 
 
 def cpu_since_last() -> float:
     """CPU seconds of this process since this was last called, or since it began: its imports count as well."""
-    global _told
-    before, _told = _told, time.process_time()
-    return _told - before
+    global _counted
+    before, _counted = _counted, time.process_time()
+    return _counted - before
 
 
 # --- the engines -----------------------------------------------------------------------------------------------------
 
 
 def serial(work: Work) -> Iterator[Reply]:
-    """In this process, one trial after the other."""
+    """In this process, one job after the other."""
     while work.waiting:
-        trial = work.waiting.popleft()
-        work.out[trial.key] = trial
-        reply = do((trial,))
+        reply = do((work.take(),))
         work.finish(reply)
         yield reply
 
 
-def in_processes(function: Callable[[A], B], items: Sequence[A], *, jobs: int) -> Iterator[B]:
-    """What `function` gives for each item, as it comes; with several jobs from processes that end with this one."""
-    workers = bounded(jobs, len(items))
-    try:
-        yield from map(function, items) if workers == 1 else _spread(function, items, workers)
-    except BrokenExecutor as error:
-        raise DriftwiseError(
-            f"one of {workers} processes was killed, perhaps because memory ran out; try again with fewer jobs"
-        ) from error
-
-
 def bounded(jobs: int, tasks: int) -> int:
-    """How many processes are started where `jobs` are asked for: no more than tasks, and at most SHARE a core.
+    """How many processes are started where `jobs` are asked for: no more than tasks, and at most SHARE per core.
 
     >>> bounded(99_999, 2), bounded(99_999, 10**6) == SHARE * cores()
     (2, True)
     """
     return min(checks.count("jobs", jobs), max(tasks, 1), SHARE * cores())
-
-
-def _spread(function: Callable[[A], B], items: Iterable[A], workers: int, **options: Any) -> Iterator[B]:
-    """Over processes with one BLAS thread each."""
-    try:
-        from joblib import Parallel, delayed, parallel_config
-    except ImportError:
-        raise missing_extra("lab", "joblib (for more than one job)") from None
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        told = {"return_as": "generator_unordered", "initializer": follow, "initargs": (os.getpid(),)}
-        made: Iterator[B] = Parallel(n_jobs=workers, **told, **options)(delayed(function)(item) for item in items)
-    return made
 
 
 @dataclass(frozen=True)
@@ -189,13 +226,11 @@ class Joblib:
         try:
             from joblib.externals.loky.process_executor import TerminatedWorkerError
         except ImportError:
-            raise missing_extra("lab", "joblib") from None
+            raise missing_extra("lab", "joblib (for more than one job)") from None
         deaths = 0
         while len(work) and deaths < PATIENCE:
-            # batches are ours: joblib's own grow to seconds, which a kill would lose
-            replies = _spread(do, work.batches(), bounded(self.jobs, len(work)), batch_size=1)
             try:
-                for reply in replies:
+                for reply in _in_processes(work.batches(), bounded(self.jobs, len(work))):
                     deaths = 0
                     work.finish(reply)
                     yield reply
@@ -205,18 +240,32 @@ class Joblib:
         yield from _one_by_one(work)
 
 
+def _in_processes(batches: Iterator[tuple[Item, ...]], workers: int) -> Iterator[Reply]:
+    """Over processes with one BLAS thread each, which end with this one."""
+    from joblib import Parallel, delayed, parallel_config
+
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        made: Iterator[Reply] = Parallel(
+            n_jobs=workers,
+            return_as="generator_unordered",
+            batch_size=1,  # batches are ours: joblib's own grow to seconds, which a kill would lose
+            initializer=follow,
+            initargs=(os.getpid(),),
+        )(delayed(do)(batch) for batch in batches)
+    return made
+
+
 def _one_by_one(work: Work) -> Iterator[Reply]:
-    """Each trial in a process of its own, to find the one that kills it."""
+    """Each job in a process of its own, to find the one that kills it."""
     from joblib.externals.loky import get_reusable_executor
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     while work.waiting:
-        trial = work.waiting.popleft()
-        work.out[trial.key] = trial
+        number, job = work.take()
         try:
-            reply = get_reusable_executor(max_workers=1).submit(do, (trial,)).result()
+            reply = get_reusable_executor(max_workers=1).submit(do, ((number, job),)).result()
         except TerminatedWorkerError:
-            reply = Reply((Failure(trial.key, "the process that ran it was killed, every time"),), 0.0)
+            reply = Reply((Failure(number, KILLED),), 0.0)
         work.finish(reply)
         yield reply
 

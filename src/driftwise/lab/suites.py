@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from driftwise.environments import datasets, published, worlds
+from driftwise.environments import catalogue, datasets
 from driftwise.environments.functions import FUNCTIONS
 from driftwise.environments.swept import swept
 from driftwise.errors import NotFoundError
@@ -24,7 +24,7 @@ bogunovic = Suite(
     tuple(
         Case(
             f"{name}/epsilon={epsilon}",
-            partial(worlds.bogunovic, epsilon=epsilon, nu=nu),
+            partial(catalogue.bogunovic, epsilon=epsilon, nu=nu),
             horizon=200 if nu is None else 300,
             seeds=200,
             definition=f"{'squared exponential' if nu is None else 'Matérn-5/2'}, ε = {epsilon}",
@@ -44,9 +44,14 @@ deng = Suite(
     "Noise: Gaussian, standard deviation 0.1. f is not scaled (‖f‖_H is about 6). Slow: f_5 is reached at T/2.",
     (
         Case(
-            "abrupt", worlds.deng_abrupt, 500, 100, "three functions, changes at T/5 and 2T/5", ("abrupt", "candidates")
+            "abrupt",
+            catalogue.deng_abrupt,
+            500,
+            100,
+            "three functions, changes at T/5 and 2T/5",
+            ("abrupt", "candidates"),
         ),
-        Case("slow", worlds.deng_slow, 500, 100, "straight lines between three functions", ("slow", "candidates")),
+        Case("slow", catalogue.deng_slow, 500, 100, "straight lines between three functions", ("slow", "candidates")),
     ),
 )
 
@@ -60,7 +65,7 @@ iwazaki = Suite(
     tuple(
         Case(
             name,
-            partial(published.iwazaki, nu=nu),
+            partial(catalogue.iwazaki, nu=nu),
             5000,
             20,
             f"changes at T/5, 2T/5; ν = {nu or '∞'}",
@@ -80,10 +85,10 @@ hong = Suite(
     "its standard deviation. 20 runs.",
     (
         Case(
-            "one-change", partial(published.hong, changes=1), 10_000, 20, "a change at 0.3 T", ("abrupt", "candidates")
+            "one-change", partial(catalogue.hong, changes=1), 10_000, 20, "a change at 0.3 T", ("abrupt", "candidates")
         ),
         Case(
-            "two-changes", partial(published.hong, changes=2), 10_000, 20, "at 0.15 T and T/2", ("abrupt", "candidates")
+            "two-changes", partial(catalogue.hong, changes=2), 10_000, 20, "at 0.15 T and T/2", ("abrupt", "candidates")
         ),
     ),
 )
@@ -95,7 +100,7 @@ mandl = Suite(
     "10⁴, ε ∈ {0.1, 0.01, 0.001}",
     "The kernel: squared exponential. 20 runs.",
     tuple(
-        Case(f"epsilon={e}", partial(published.mandl, epsilon=e), 10_000, 20, f"ε = {e}", ("slow", "candidates"))
+        Case(f"epsilon={e}", partial(catalogue.mandl, epsilon=e), 10_000, 20, f"ε = {e}", ("slow", "candidates"))
         for e in (0.1, 0.01, 0.001)
     ),
 )
@@ -109,7 +114,7 @@ cheung = Suite(
     tuple(
         Case(
             f"B={b}",
-            partial(published.cheung, budget=float(b)),
+            partial(catalogue.cheung, budget=float(b)),
             30_000,
             20,
             f"B = {b}",

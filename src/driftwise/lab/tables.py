@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.lab import measures
-from driftwise.lab.metrics import Interval, bootstrap
+from driftwise.lab import statistics
 from driftwise.lab.results import Results
+from driftwise.lab.statistics import Interval, bootstrap
 from driftwise.lab.trials import checkpoints
 from driftwise.records import Array
 
@@ -52,14 +52,14 @@ def case_tables(results: Results) -> Iterator[CaseTable]:
         policies, rows = results.common(place)
         if not len(rows):
             continue
-        judged = measures.verdict(results.regret[rows])
+        judged = statistics.verdict(results.regret[rows])
         lines = [_line(results, place, p, rows[:, j], judged, j) for j, p in enumerate(policies)]
         variation = float(np.mean(results.variation[rows[:, 0]]))
         yield CaseTable(place, len(rows), variation, tuple(sorted(lines, key=lambda line: float(line.regret.mean))))
 
 
 def _line(
-    results: Results, place: Place, policy: str, rows: NDArray[np.int64], judged: measures.Verdict, j: int
+    results: Results, place: Place, policy: str, rows: NDArray[np.int64], judged: statistics.Verdict, j: int
 ) -> Line:
     seconds = results.seconds[rows]
     return Line(
@@ -88,14 +88,14 @@ def median_recovery(steps: list[int | None]) -> float | None:
 
 
 def exponent(curve: Array, horizon: int) -> float:
-    """The slope of ln R(t) against ln t, t > T/10. For R(T) of several horizons use `measures.loglog_slope`."""
+    """The slope of ln R(t) against ln t, t > T/10. For R(T) of several horizons use `statistics.loglog_slope`."""
     steps = np.array(checkpoints(horizon))
     late = (steps > EARLY * horizon) & (curve > 0)
-    return measures.loglog_slope(steps[late], curve[late]).slope if late.sum() >= 2 else float("nan")
+    return statistics.loglog_slope(steps[late], curve[late]).slope if late.sum() >= 2 else float("nan")
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """One policy over a suite: mean regret over the best policy's, case by case; NaN on cases it has not run."""
 
     policy: str
@@ -106,19 +106,19 @@ class Standing:
     wins: int  # cases where it is the winner or level with it
 
 
-def standings(tables: list[CaseTable]) -> list[Standing]:
+def standings(tables: list[CaseTable]) -> list[Ranking]:
     """The policies of one suite by their mean ratio to the best in hindsight; those that miss a case come last."""
     policies = sorted({line.policy for table in tables for line in table.lines})
     found = [{line.policy: line for line in table.lines} for table in tables]
     means = np.array([[float(row[p].regret.mean) if p in row else np.nan for p in policies] for row in found])
-    ratios = measures.ratio_to_best(means)  # (cases, policies)
+    ratios = statistics.ratio_to_best(means)  # (cases, policies)
     made = []
     for j, policy in enumerate(policies):
         run = np.flatnonzero(~np.isnan(ratios[:, j]))
         worst = int(run[np.argmax(ratios[run, j])])
         wins = sum(row[policy].level_with for row in found if policy in row)
         made.append(
-            Standing(
+            Ranking(
                 policy, len(run), float(ratios[run, j].mean()), float(ratios[worst, j]), tables[worst].place[1], wins
             )
         )
@@ -135,7 +135,7 @@ class Contest:
     regret: float
     rival: str
     rival_regret: float
-    ratio: measures.Hindsight
+    ratio: statistics.Hindsight
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def contests(results: Results, policies: Collection[str]) -> Iterator[Contest]:
             continue
         regret = results.regret[rows]
         for j in (j for j, policy in enumerate(run) if policy in policies):
-            found = measures.hindsight(regret[:, j], regret[:, others], seed=number)
+            found = statistics.hindsight(regret[:, j], regret[:, others], seed=number)
             best, means = others[found.best], regret.mean(axis=0).tolist()
             yield Contest(place, len(rows), run[j], means[j], run[best], means[best], found)
 
@@ -170,8 +170,8 @@ def overall(found: list[Contest]) -> list[Overall]:
     for policy in dict.fromkeys(contest.policy for contest in found):
         own = [contest for contest in found if contest.policy == policy]
         ratios, drawn = np.array([c.ratio.ratio for c in own]), np.array([c.ratio.resampled for c in own])
-        mean = measures.spread(float(ratios.mean()), drawn.mean(axis=0))
-        worst = measures.spread(float(ratios.max()), drawn.max(axis=0))
+        mean = statistics.resampled_interval(float(ratios.mean()), drawn.mean(axis=0))
+        worst = statistics.resampled_interval(float(ratios.max()), drawn.max(axis=0))
         fewest = min(contest.seeds for contest in own)
         made.append(Overall(policy, len(own), fewest, mean, worst, own[int(np.argmax(ratios))].place[1]))
     return sorted(made, key=lambda o: float(o.mean.mean))

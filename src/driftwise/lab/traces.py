@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from driftwise.environments.world import SeededEnvironment
 from driftwise.errors import InvalidInput
 from driftwise.lab.run import run
 from driftwise.policies import AnyPolicy
-from driftwise.records import Array, Ask
+from driftwise.records import Array, Ask, Observation
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,24 +20,41 @@ class Trace:
 
     asked: Array  # (T, d): x_t
     regret: Array  # (T,): r_t
-    belief: Array  # (T, n): μ_{t−1}, what it believed of f_t before it asked
+    belief: Array  # (T, n): μ_{t−1}, what it believed of f_t before it asked, in the units of the rewards
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefRecorder:
+    """A policy whose beliefs about `points` are written down whenever it chooses."""
+
+    policy: AnyPolicy
+    points: Array  # (n, d)
+    believed: list[Array]
+
+    def start(self) -> Any:
+        return self.policy.start()
+
+    def choose(self, state: Any, ask: Ask) -> Array:
+        belief = self.policy.belief(state, ask)
+        location, scale = belief.units
+        self.believed.append(location + scale * belief.predict(self.points)[0])
+        return self.policy.choose(state, ask)
+
+    def update(self, state: Any, seen: Observation) -> Any:
+        return self.policy.update(state, seen)
 
 
 def trace(policy: AnyPolicy, world: SeededEnvironment, horizon: int) -> Trace:
-    """Runs the policy, and folds its log once more to write down what it believed."""
+    """Runs the policy once and writes down what it believed before each step."""
     points = world.space.points
     if points is None:
         raise InvalidInput("a trace needs a world on finitely many candidates; this one is on a box")
-    steps = list(run(policy, world, horizon, seed=world.seed))
-    state, believed = policy.start(), []
-    for step in steps:
-        ask = Ask(number=step.seen.number, at=step.seen.at, seed=world.seed)
-        believed.append(policy.belief(state, ask).predict(points)[0])
-        state = policy.update(state, step.seen)
+    recorder = BeliefRecorder(policy, points, [])
+    steps = list(run(cast(AnyPolicy, recorder), world, horizon, seed=world.seed))
     return Trace(
         asked=np.array([step.seen.x for step in steps]),
         regret=np.array([step.regret for step in steps]),
-        belief=np.array(believed),
+        belief=np.array(recorder.believed),
     )
 
 

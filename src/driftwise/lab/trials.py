@@ -1,19 +1,21 @@
-"""Experiments as independent trials: one policy, one case, one seed; whoever performs it gets the same bits."""
+"""Trials, the jobs of `demo`, `compare` and `lab run`: one policy on one case with one seed, and what came of it."""
 
 from __future__ import annotations
 
-import hashlib
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
+from driftwise.environments.playback import LONGEST
 from driftwise.environments.world import Environment, SeededEnvironment
-from driftwise.lab import measures
+from driftwise.lab import statistics
+from driftwise.lab.cases import Case
 from driftwise.lab.run import run
-from driftwise.policies import AnyPolicy
+from driftwise.policies import AnyPolicy, options_of, policy
 from driftwise.records import Array, Ask, Observation, Step
 
 POINTS = 200  # of a regret curve, at most
@@ -21,7 +23,7 @@ PERCENTS = (1, 5, 10)  # how near to the optimum is near
 
 
 class Entrant(Protocol):
-    """A policy to be compared, as `tasks.Contender`."""
+    """A policy to be compared, for example a `Contender`."""
 
     @property
     def label(self) -> str: ...
@@ -32,19 +34,27 @@ class Entrant(Protocol):
     def on(self, world: SeededEnvironment) -> AnyPolicy: ...
 
 
-class Case(Protocol):
-    """A kind of environment that can be had for any seed, as `suites.Case`."""
+@dataclass(frozen=True)
+class Contender:
+    """A policy of the registry: its name, the options it is given, and its label in tables."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def horizon(self) -> int: ...
-    def environment(self, seed: int) -> SeededEnvironment: ...
+    label: str
+    name: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def on(self, world: SeededEnvironment) -> AnyPolicy:
+        """The policy on this world, given the world's kernel and noise variance unless its options say otherwise.
+
+        On a world without noise it is given the kernel alone, as its own noise variance must be above 0.
+        """
+        known = {"kernel": world.kernel} | ({"noise": world.noise.variance} if world.noise.variance > 0 else {})
+        taken = options_of(self.name, inner=dict(self.options).get("inner"))
+        return policy(self.name, world.space, **{k: v for k, v in known.items() if k in taken} | dict(self.options))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One run. `key` says all that its result depends on; results are kept and found again by it."""
+    """One run. `key` says all that its result depends on; results are stored and found again by it."""
 
     contender: Entrant
     suite: str
@@ -66,6 +76,30 @@ class Trial:
         """What trials have in common that differ by seed alone."""
         return self.suite, self.case.name, self.contender.label
 
+    def perform(self) -> Outcome:
+        """Runs it."""
+        began, cpu = time.perf_counter(), time.process_time()
+        policy_clock, world_clock = Clock(), Clock()
+        world = world_clock(self.case.environment, self.seed)
+        policy = Watched(policy_clock(self.contender.on, world), policy_clock)
+        steps = list(run(cast(AnyPolicy, policy), Timed(world, world_clock), self.horizon, seed=self.seed))
+        variation = world_clock(world.variation, self.horizon) if self.horizon <= LONGEST else math.inf
+        result = summary(self, steps, world, variation=variation, restarts=getattr(policy.last, "restarts", None))
+        seconds = [step.seconds for step in steps]
+        wall = time.perf_counter() - began
+        # CPU is shared out by the wall clock, which is read in 50 ns; the CPU's own clock takes 20 times as long
+        share = (time.process_time() - cpu) / wall
+        timing = Timing(
+            key=self.key,
+            mean=float(np.mean(seconds)),
+            median=float(np.median(seconds)),
+            wall=wall,
+            policy=share * policy_clock.seconds,
+            environment=share * world_clock.seconds,
+            rest=share * (wall - policy_clock.seconds - world_clock.seconds),
+        )
+        return Outcome(result, timing, np.array([step.regret for step in steps]))
+
 
 @dataclass(frozen=True)
 class Result:
@@ -86,29 +120,26 @@ class Result:
     restarts: int | None  # where the policy counts them
     curve: tuple[float, ...]  # R(t) at `checkpoints(horizon)`, to 7 digits
 
-    @property
-    def id(self) -> str:
-        """The key in 12 characters."""
-        return short(self.key)
-
 
 @dataclass(frozen=True)
 class Timing:
     """What a trial cost, in seconds; CPU unless it says otherwise."""
 
     key: str
-    mean: float  # wall clock, a step of the policy
+    mean: float  # wall clock, per step of the policy
     median: float
-    p95: float
     wall: float  # all of the trial
     policy: float
     environment: float
     rest: float
 
 
-def short(key: str) -> str:
-    """Twelve characters that stand for a key."""
-    return hashlib.sha256(key.encode()).hexdigest()[:12]
+class Outcome(NamedTuple):
+    """What a trial returns: what is stored of it, and the regret of every step for those who draw it."""
+
+    result: Result
+    timing: Timing
+    regret: Array = np.empty(0)  # (T,): r_t
 
 
 def checkpoints(horizon: int) -> list[int]:
@@ -119,31 +150,6 @@ def checkpoints(horizon: int) -> list[int]:
     """
     points = min(POINTS, horizon)
     return [-(-i * horizon // points) for i in range(1, points + 1)]
-
-
-def perform(trial: Trial) -> tuple[Result, Timing]:
-    """Runs one trial."""
-    began, cpu = time.perf_counter(), time.process_time()
-    policy_clock, world_clock = Clock(), Clock()
-    world = world_clock(trial.case.environment, trial.seed)
-    policy = Watched(policy_clock(trial.contender.on, world), policy_clock)
-    steps = list(run(cast(AnyPolicy, policy), Timed(world, world_clock), trial.horizon, seed=trial.seed))
-    variation = world_clock(world.variation, trial.horizon)
-    result = summary(trial, steps, world, variation=variation, restarts=getattr(policy.last, "restarts", None))
-    seconds = np.array([step.seconds for step in steps])
-    wall = time.perf_counter() - began
-    # CPU is shared out by the wall clock, which is read in 50 ns; the CPU's own clock takes 20 times as long
-    spent = (time.process_time() - cpu) / wall
-    return result, Timing(
-        key=trial.key,
-        mean=float(seconds.mean()),
-        median=float(np.median(seconds)),
-        p95=float(np.quantile(seconds, 0.95)),
-        wall=wall,
-        policy=spent * policy_clock.seconds,
-        environment=spent * world_clock.seconds,
-        rest=spent * (wall - policy_clock.seconds - world_clock.seconds),
-    )
 
 
 def summary(
@@ -161,11 +167,11 @@ def summary(
         seed=trial.seed,
         horizon=trial.horizon,
         regret=float(total[-1]),
-        integrated=measures.integrated(regret, at),
-        within=tuple(measures.share_within(regret, best, percent) for percent in PERCENTS),
+        integrated=statistics.integrated(regret, at),
+        within=tuple(statistics.share_within(regret, best, percent) for percent in PERCENTS),
         variation=float(variation) if np.isfinite(variation) else None,
         changes=changes,
-        recovery=measures.recovery(regret, best, changes),
+        recovery=statistics.recovery(regret, best, changes),
         restarts=None if restarts is None else int(restarts),
         curve=tuple(float(f"{total[t - 1]:.6e}") for t in checkpoints(trial.horizon)),
     )

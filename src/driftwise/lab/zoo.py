@@ -13,17 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import numpy as np
-from scipy.stats import qmc
-
+from driftwise.environments.catalogue import grid, halton, on_box, parts
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Still, Storm, Trend
 from driftwise.environments.moving import Moving, Translated
 from driftwise.environments.noise import Changing, Gaussian, Noise
 from driftwise.environments.rkhs import Expansion, Whitened
 from driftwise.environments.world import World
-from driftwise.environments.worlds import grid, on_box, parts
 from driftwise.errors import NotFoundError
-from driftwise.kernels import RBF
+from driftwise.gp.kernels import RBF
 from driftwise.spaces import Box, Candidates, Float
 
 NOISE = Gaussian(0.1)
@@ -102,7 +99,7 @@ def case_name(kind: str, dim: int, box: bool) -> str:
 
 def candidates(dim: int) -> Candidates:
     """A line of 100 points, a 16 × 16 grid, 300 points of low discrepancy in more dimensions."""
-    return {1: grid(100, 1), 2: grid(16, 2)}.get(dim) or _halton(300, dim)
+    return {1: grid(100, 1), 2: grid(16, 2)}.get(dim) or halton(300, dim)
 
 
 def _moved(dim: int, box: bool, *, seed: int, horizon: int, name: str) -> Moving:
@@ -127,14 +124,9 @@ def _wide(dim: int, box: bool) -> Expansion:
     ‖g‖_H = 2 on a box, as in the zoo's others; on candidates such that Var g is about 1 there: with independent a_i of
     variance v, E g(x)² = v Σ_i k(x, c_i)² and E ‖g‖² = v m.
     """
-    centres = _halton(40 if box else 120, dim).points.copy()
+    centres = halton(40 if box else 120, dim).points.copy()
     centres[:, 0] = centres[:, 0] * (1 + 2 * REACH) - REACH
     if box:
         return Expansion(RBF(0.2 * math.sqrt(dim)), Candidates(centres), norm=2.0)
     K = _kernel(dim)(candidates(dim).points, centres)  # (n, m)
     return Expansion(_kernel(dim), Candidates(centres), norm=math.sqrt(len(centres) / float((K**2).sum(axis=1).mean())))
-
-
-@lru_cache(maxsize=8)
-def _halton(n: int, dim: int) -> Candidates:
-    return Candidates(qmc.Halton(dim, scramble=True, rng=np.random.default_rng(0)).random(n))

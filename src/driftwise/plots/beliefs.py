@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.plots.style import LIGHT, Theme, blank, dress
+from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
 from driftwise.records import Array
 
 if TYPE_CHECKING:
@@ -139,11 +139,15 @@ def belief_now(
     width: float = 2.0,
     title: str = "",
     label: str = "x",
+    axis: str = "reward",
     log: bool = False,
+    steps: bool = False,
     theme: Theme = LIGHT,
     size: tuple[float, float] = (6.4, 3.6),
 ) -> Figure:
     """One coordinate now: mean ± `width` std, the observations in use (newest darkest), and the best setting.
+
+    `axis` names what is drawn along the vertical axis. With `steps`, x are the only values there are, as of an Int.
 
     >>> x = np.linspace(0, 1, 5)
     >>> figure = belief_now(x, x, 0 * x + 0.1, observed=(x[:2], x[:2]), truth=x)
@@ -152,8 +156,10 @@ def belief_now(
     """
     figure = blank(*size, theme)
     axes = figure.add_subplot()
-    dress(axes, theme, title=title, x=label, y="reward")
+    dress(axes, theme, title=title, x=label, y=axis)
     axes.grid(axis="y", color=theme.rule, linewidth=0.8)
+    if steps:
+        x, mean, std = _edges(x), np.append(mean, mean[-1]), np.append(std, std[-1])
     axes.fill_between(
         x,
         mean - width * std,
@@ -162,34 +168,94 @@ def belief_now(
         alpha=0.18,
         linewidth=0,
         label=f"± {width:g} std",
+        step="post" if steps else None,
     )
-    axes.plot(x, mean, color=theme.colour(1), linewidth=2, label="belief")
+    drawn = "steps-post" if steps else "default"
+    axes.plot(x, mean, color=theme.colour(1), linewidth=2, label="belief", drawstyle=drawn)
     if truth is not None:
         axes.plot(x, truth, color=theme.ink, linewidth=1.3, linestyle=(0, (4, 3)), label="truth")
     if observed is not None and len(observed[0]):
-        age = np.linspace(0.2, 0.95, len(observed[0]))
-        axes.scatter(
-            *observed,
-            s=22,
-            color=theme.ink,
-            alpha=cast(Any, age),
-            linewidths=0,
-            zorder=3,
-            clip_on=False,
-            label="observed, newest darkest",
-        )
+        _observations(axes, *observed, theme)
     if recommended is not None:
         axes.axvline(recommended, color=theme.colour(0), linewidth=1.4, zorder=1, label="best now")
     if x[0] < x[-1]:
         axes.set_xlim(float(x[0]), float(x[-1]))
     if log:
         _log_axis(axes)
-    figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=9, labelcolor=theme.ink)
+    elif steps:
+        _whole_numbers(axes)
+    _legend(figure, theme)
     return figure
 
 
+def _edges(x: Array) -> Array:
+    """Where the steps around n ascending values begin and end: half-way between them, n + 1 in all.
+
+    >>> _edges(np.array([1.0, 2.0, 3.0])).tolist()
+    [0.5, 1.5, 2.5, 3.5]
+    """
+    middle = (x[1:] + x[:-1]) / 2
+    return np.concatenate([[x[0] - 0.5], middle, [x[-1] + 0.5]])
+
+
+def belief_of_choices(
+    names: Sequence[str],
+    mean: Array,  # (n,), as std
+    std: Array,
+    *,
+    observed: tuple[Array, Array] | None = None,  # places among the names, and rewards, oldest first
+    best: int | None = None,
+    width: float = 2.0,
+    title: str = "",
+    axis: str = "reward",
+    theme: Theme = LIGHT,
+) -> Figure:
+    """A few settings now, the first on top: mean ± `width` std, the observations in use, and the best setting.
+
+    >>> figure = belief_of_choices(["a", "b"], np.array([1.0, 2.0]), np.array([0.1, 0.2]), best=1)
+    >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    ['a', 'b']
+    """
+    figure = blank(6.4, 1.3 + 0.4 * len(names), theme)
+    axes = figure.add_subplot()
+    dress(axes, theme, title=title, x=axis)
+    axes.grid(axis="x", color=theme.rule, linewidth=0.8)
+    if observed is not None and len(observed[0]):
+        _observations(axes, observed[1], observed[0] + 0.25, theme)
+    rows = np.arange(len(names))
+    chosen = [("best now", 0, rows == best), ("belief", 1, rows != best)]
+    for label, colour, these in chosen:
+        if these.any():
+            axes.errorbar(
+                mean[these], rows[these], xerr=width * std[these], fmt="o", markersize=7, elinewidth=2, capsize=4,
+                color=theme.colour(colour), label=f"{label} ± {width:g} std",
+            )  # fmt: skip
+    axes.set_yticks(rows, [literal(name) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    _legend(figure, theme)
+    return figure
+
+
+def _observations(axes: Axes, x: Array, y: Array, theme: Theme) -> None:
+    """Dots, of which the newest is the darkest."""
+    age = cast(Any, np.linspace(0.2, 0.95, len(x)))
+    axes.scatter(
+        x, y, s=22, color=theme.ink, alpha=age, linewidths=0, zorder=3, clip_on=False, label="observed, newest darkest"
+    )
+
+
+def _legend(figure: Figure, theme: Theme) -> None:
+    figure.legend(loc="outside lower center", ncols=5, frameon=False, fontsize=9, labelcolor=theme.ink)
+
+
+def _whole_numbers(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
 def _log_axis(axes: Axes) -> None:
-    """A logarithmic scale with plain numbers: the powers of ten, and 2 and 5 of each where there are few of them."""
+    """A logarithmic scale with plain numbers: the powers of ten, and 2 and 5 times each if the range is short."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")

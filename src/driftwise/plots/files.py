@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from driftwise.errors import InvalidInput
 from driftwise.plots.style import save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 300
+# metadata without dates and versions: the same picture has the same bytes
+FORMATS: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's suffix names.
+
+    >>> format_of(Path("belief.SVG"))
+    'svg'
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in FORMATS:
+        raise InvalidInput(
+            f"a picture's file must end in {', '.join(f'.{each}' for each in FORMATS)}, got {path.name!r:.80}"
+        )
+    return kind
+
+
+def picture(figure: Figure, path: Path) -> bytes:
+    """The figure in the format that the path's suffix names."""
+    return _saved(figure, format_of(path))
 
 
 def paper_png(figure: Figure) -> bytes:
@@ -27,7 +54,6 @@ def _saved(figure: Figure, kind: str) -> bytes:
     import matplotlib
 
     buffer = io.BytesIO()
-    metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": "driftwise"}):
-        save(figure, buffer, format=kind, dpi=DPI, metadata=metadata)
+        save(figure, buffer, format=kind, dpi=DPI, metadata=FORMATS[kind])
     return buffer.getvalue()

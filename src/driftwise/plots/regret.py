@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftwise.errors import InvalidInput
+from driftwise.lab.statistics import thin
 from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
 from driftwise.records import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+POINTS = 250  # of a curve, at most: a drawn line needs no more
 
 
 def regret_curves(
@@ -51,7 +54,7 @@ def draw_regret(
     axes.grid(axis="y", color=theme.rule, linewidth=0.8)
     ends = []
     for i, (name, (mean, low, high)) in enumerate(curves.items()):
-        t = thin(len(mean))
+        t = thin(len(mean), POINTS)
         axes.fill_between(t + 1, low[t], high[t], color=theme.colour(i), alpha=0.16, linewidth=0)
         axes.plot(t + 1, mean[t], color=theme.colour(i), linewidth=2, label=literal(name))
         ends.append((float(mean[-1]), name, theme.colour(i)))
@@ -76,11 +79,6 @@ def _mark(axes: Axes, changes: Iterable[int], theme: Theme) -> None:
                 "change", (t, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -3), textcoords="offset points",
                 va="top", fontsize=8, color=theme.muted,
             )  # fmt: skip
-
-
-def thin(n: int, most: int = 250) -> Array:
-    """At most `most` of the indices 0 … n − 1, the first and last among them: a line needs no more."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
 def spread(heights: Sequence[float], *, least: float) -> list[float]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from driftwise import checks
-from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.auto.policy import Auto
+from driftwise.errors import NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
-from driftwise.policies.auto import Auto
-from driftwise.policies.base import AnyPolicy, Policy, replay
+from driftwise.policies.base import AnyPolicy, Decision, Policy, decision, replay
 from driftwise.policies.bob_gp_ucb import BobGpUcb
 from driftwise.policies.d_linucb import DLinUcb
 from driftwise.policies.drift_aware import DriftAwareUcb
@@ -23,6 +22,7 @@ from driftwise.policies.r_perp import RPerp
 from driftwise.policies.random import Random
 from driftwise.policies.restart import Restart
 from driftwise.policies.restart_linucb import RestartLinUcb
+from driftwise.policies.setup import Options, check_options, options_in
 from driftwise.policies.smooth_gp_ucb import SmoothGpUcb
 from driftwise.policies.sw_linucb import SwLinUcb
 from driftwise.policies.tgp_ucb import TgpUcb
@@ -45,7 +45,21 @@ REGISTRY: dict[str, Any] = {
     )
 }
 
-__all__ = ["REGISTRY", "AnyPolicy", "GpUcb", "Policy", "Random", "Restart", "Window", "options_of", "policy", "replay"]
+__all__ = [
+    "REGISTRY",
+    "AnyPolicy",
+    "Decision",
+    "GpUcb",
+    "Policy",
+    "Random",
+    "Restart",
+    "Window",
+    "checked",
+    "decision",
+    "options_of",
+    "policy",
+    "replay",
+]
 
 
 def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
@@ -55,27 +69,36 @@ def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     >>> policy("sw-gp-ucb", {"price": Float(5, 20)}, window=50).window
     50
     """
-    if not isinstance(name, str) or name not in REGISTRY:
-        raise NotFoundError(f"no policy is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
-    known = options_of(name, inner=options.get("inner"))
-    for option in options:
-        if option not in known:
-            raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known) or 'none'}")
-        if isinstance(known[option].default, bool):
-            options[option] = checks.flag(option, options[option])
+    options = checked(name, options)
     made: AnyPolicy = REGISTRY[name].of(space, **options)
     return made
 
 
-def options_of(name: str, *, inner: Any = None) -> dict[str, inspect.Parameter]:
-    """The options that a policy takes by keyword; of one around another, also those of the `inner` policy.
+def checked(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, if there is a policy of this name that takes them."""
+    if not isinstance(name, str) or name not in REGISTRY:
+        raise NotFoundError(f"no policy is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
+    known = options_of(name, inner=options.get("inner"))
+    check_options(name, options, known)
+    flags = [option for option in options if isinstance(known[option].default, bool)]
+    return options | {option: checks.flag(option, options[option]) for option in flags}
 
+
+def options_of(name: str, *, inner: Any = None) -> Options:
+    """The options that a policy takes by keyword, each with its `default` and its `meaning`.
+
+    Of a policy around another one, also those of the `inner` policy.
+
+    >>> window = options_of("sw-gp-ucb")["window"]
+    >>> window.default, window.meaning
+    (None, 'number of newest samples in use')
     >>> {"moment", "window"} <= options_of("tgp-ucb").keys(), "epsilon" in options_of("tgp-ucb", inner="tv-gp-ucb")
     (True, True)
     """
-    parameters = inspect.signature(REGISTRY[name].of).parameters
-    own = {key: value for key, value in parameters.items() if value.kind is inspect.Parameter.KEYWORD_ONLY}
-    if not any(value.kind is inspect.Parameter.VAR_KEYWORD for value in parameters.values()):
+    cls = REGISTRY[name]
+    own = options_in(cls.of)
+    own |= {option: given for option, given in getattr(cls, "shared", {}).items() if option not in own}
+    if "inner" not in own:
         return own
     within = own["inner"].default if inner is None else inner
     return options_of(within) | own if isinstance(within, str) and within in REGISTRY else own

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks, limits
-from driftwise.acquisition import Belief, Model
-from driftwise.design import Arms, spread, tradeoff
 from driftwise.errors import InvalidInput
-from driftwise.grid import Grid
-from driftwise.kernels import Kernel
-from driftwise.policies import options
+from driftwise.gp.belief import Belief
+from driftwise.gp.grid import Grid
+from driftwise.gp.repeated import pooled
+from driftwise.policies.base import Decision, ModelPolicy, finite
+from driftwise.policies.opkb_design import Arms, d_optimal, tradeoff
 from driftwise.policies.ranges import Range
-from driftwise.pooled import pooled
+from driftwise.policies.setup import RANGE, takes
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Space
 
 # c0, c1, c2, c3, mix, slack: the authors', but for c0. Theirs is 1.38 in code that neither replays nor compares indices
 # below 4; with the tests as printed it restarts some 40 times in 2,000 rounds of a still world, and c0 = 4 about once.
@@ -74,7 +73,7 @@ class Epoch:
 
 
 @dataclass(frozen=True)
-class AdaOpkb:
+class AdaOpkb(ModelPolicy[Epoch]):
     """In block j (2^j·E rounds) draw x_t ~ P^(m), m the least index scheduled; restart where estimates disagree.
 
     P^(j) = (1−μ_j)Q + μ_j π(X), with Q from ΣPΔ̂ − (2/β_j) log det S(P) → min. Finite spaces only. It needs the horizon
@@ -91,8 +90,8 @@ class AdaOpkb:
     """
 
     name: ClassVar[str] = "ada-opkb"
+    shared = takes("kernel", "noise", *RANGE, "seed", horizon=1000, delta=1e-4)
 
-    model: Model
     rewards: Range
     horizon: int
     reg: float  # σ/T
@@ -107,18 +106,14 @@ class AdaOpkb:
     seed: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        n = options.finite(self.name, self.model.space)
+        self.settle(horizon=partial(checks.count, least=2), reg=checks.positive, adaptive=checks.flag)
+        n = finite(self.name, self.space)
         what = f"{BLOCKS} matrices of {n:,} × {n:,} candidates"
         limits.check(self.name, BLOCKS * n**2, what, "give fewer, or use master-gp-ucb")
-        object.__setattr__(self, "horizon", checks.count("horizon", self.horizon, least=2))
-        object.__setattr__(self, "reg", checks.positive("reg", self.reg))
-        object.__setattr__(self, "delta", checks.probability("delta", self.delta))
-        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
         variance = float(self.model.kernel.diagonal(np.asarray(self.model.space.points)).max())
         if not self.reg < 1e9 * variance:  # γ is at least log(1 + variance/reg)
             raise InvalidInput(
-                f"reg must be small beside the kernel, as 0.01, got {self.reg}; nothing would be learned"
+                f"reg must be small beside the kernel, for example 0.01, got {self.reg}; nothing would be learned"
             )
 
     @classmethod
@@ -126,23 +121,19 @@ class AdaOpkb:
         cls,
         space: Any,
         *,
-        horizon: int = 1000,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        reg: float = 0.01,
-        delta: float = 1e-4,
-        low: float = -1.0,
-        high: float = 1.0,
-        theory: bool = False,
-        c0: float | None = None,
-        c3: float | None = None,
-        adaptive: bool = True,
-        seed: int = 0,
+        reg: Annotated[float, "regularisation σ/T of the design"] = 0.01,
+        theory: Annotated[bool, "whether the constants are the theorem's instead of the tuned ones"] = False,
+        c0: Annotated[float | None, "constant of the change tests: larger means fewer restarts"] = None,
+        c3: Annotated[float | None, "constant of the length of the first block"] = None,
+        adaptive: Annotated[bool, "whether changes are tested for; False is OPKB"] = True,
+        **given: Any,
     ) -> AdaOpkb:
-        model, rewards = options.model(space, kernel, noise, False), Range(low, high)
+        setup = cls.setup(space, given)
         test, c1, c2, block, mix, slack = (None, 0.5, 1.0, 4.0, 0.5, 1.0) if theory else TUNED
         c0, c3 = test if c0 is None else checks.positive("c0", c0), block if c3 is None else checks.positive("c3", c3)
-        return cls(model, rewards, horizon, reg, delta, c0, c1, c2, c3, mix, slack, adaptive, seed)
+        T = checks.count("horizon", setup.horizon, least=2)
+        constants = (c0, c1, c2, c3, mix, slack)
+        return cls(setup.model, setup.rewards, T, reg, setup.delta, *constants, adaptive, setup.seed)
 
     # --- the constants ------------------------------------------------------------------------------------------
 
@@ -186,22 +177,14 @@ class AdaOpkb:
 
     # --- the policy ---------------------------------------------------------------------------------------------
 
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None
-
     def start(self) -> Epoch:
         return self._epoch(1, 0)
 
-    def choose(self, state: Epoch, ask: Ask) -> Array:
+    def decide(self, state: Epoch, ask: Ask) -> Decision:
         state = self._advance(state, ask.number)
         cumulative = np.cumsum(state.plays[self.active(state)].P)
         drawn = generator(ask.seed, ask.number).random() * cumulative[-1]
-        return self.grid.points[int(np.searchsorted(cumulative, drawn, side="right"))]
+        return Decision(self.grid.points[int(np.searchsorted(cumulative, drawn, side="right"))])
 
     def update(self, state: Epoch, seen: Observation) -> Epoch:
         state = self._advance(state, seen.number)
@@ -218,9 +201,6 @@ class AdaOpkb:
         state = self._advance(state, ask.number)
         belief = pooled(self.model.kernel, self.model.noise, self.grid.points, state.counts, state.sums)
         return replace(belief, fixed_units=self.rewards.units)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True
 
     # --- its parts ----------------------------------------------------------------------------------------------
 
@@ -295,7 +275,7 @@ class AdaOpkb:
 def optimise(arms: Arms, gaps: Array, *, alpha: float, beta: float, mix: float = 0.5) -> Array:
     """OP(Δ̂, α, β): Q = mix · P* + (1 − mix) · π(A), A = {Δ̂ ≤ 2αγ/β}."""
     near = gaps <= 2 * alpha * arms.gamma / beta
-    Q: Array = mix * tradeoff(arms, gaps, beta) + (1 - mix) * spread(arms, near)
+    Q: Array = mix * tradeoff(arms, gaps, beta) + (1 - mix) * d_optimal(arms, near)
     return Q
 
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width
 from driftwise.errors import InvalidInput
-from driftwise.grid import GridPosterior
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.policies.base import AnyPolicy
+from driftwise.gp.belief import Belief
+from driftwise.policies.base import Decision, UcbPolicy, in_units
 from driftwise.policies.ranges import Range
 from driftwise.policies.restart import Restart
+from driftwise.policies.setup import RANGE, takes
 from driftwise.policies.window import Window
-from driftwise.posterior import Posterior
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Space
 from driftwise.theory.schedules import unknown_budget
 
 OVER = ("window", "interval")
@@ -51,7 +47,7 @@ class Exp3:
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class BobBlock:
     """Block `index` and the arm that plays it: its state, and the sum and count of its rewards."""
 
     index: int
@@ -63,7 +59,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class BobGpUcb:
+class BobGpUcb(UcbPolicy[BobBlock]):
     """In every block of H steps a fresh sw-gp-ucb, or r-gp-ucb, whose length EXP3 draws: what paid is drawn more often.
 
     A block is worth ½ + G/(2H + 4R√(H ln(T/√H))), clipped to [0, 1], G its rewards in sum; where some are missing, H
@@ -77,9 +73,8 @@ class BobGpUcb:
     """
 
     name: ClassVar[str] = "bob-gp-ucb"
+    shared = takes("kernel", "noise", "width", "B", "R", *RANGE, "seed", horizon=1000)
 
-    model: Model
-    width: Width
     horizon: int
     block: int
     lengths: tuple[int, ...]
@@ -89,45 +84,35 @@ class BobGpUcb:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "horizon", checks.count("horizon", self.horizon))
-        object.__setattr__(self, "block", checks.count("block", self.block))
-        lengths = checks.each("lengths", self.lengths, lambda _, n: checks.count("a length", n), "(5, 20, 80)")
-        object.__setattr__(self, "lengths", lengths)
-        if not self.lengths:
-            raise InvalidInput("lengths must be one or more, as (5, 20, 80), got none")
-        object.__setattr__(self, "R", checks.nonnegative("R", self.R))
-        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
-        checks.one_of("over", self.over, OVER)
+        self.settle(
+            horizon=checks.count,
+            block=checks.count,
+            lengths=_some_lengths,
+            R=checks.nonnegative,
+            over=partial(checks.one_of, known=OVER),
+        )
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        horizon: int = 1000,
-        block: int | None = None,
-        lengths: tuple[int, ...] | None = None,
-        over: str = "window",
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        delta: float | None = None,
-        low: float = -1.0,
-        high: float = 1.0,
-        seed: int = 0,
+        block: Annotated[int | None, "number of steps for which a length is tried"] = None,
+        lengths: Annotated[tuple[int, ...] | None, "the windows or intervals to choose among"] = None,
+        over: Annotated[str, "window or interval: what is chosen"] = "window",
+        delta: Annotated[float | None, "probability that a confidence band may fail; None: 1/(T + 1)"] = None,
+        **given: Any,
     ) -> BobGpUcb:
-        model = options.model(space, kernel, noise, False)
-        T = checks.count("horizon", horizon)
-        theory = options.Theory(model, B=B, R=R, delta=1 / (T + 1) if delta is None else delta, horizon=T)
-        rewards, beta = Range(low, high), theory.width(width)
-        H = unknown_budget(theory.gain(T), T) if block is None else checks.count("block", block)
-        return cls(model, beta, T, H, geometric(H) if lengths is None else lengths, theory.R, over, rewards, seed)
+        setup = cls.setup(space, given, **{} if delta is None else {"delta": delta})
+        T = checks.count("horizon", setup.horizon)
+        setup = replace(setup, delta=1 / (T + 1)) if delta is None else setup
+        beta, rewards = setup.beta(), setup.rewards
+        H = unknown_budget(setup.gain(T), T) if block is None else checks.count("block", block)
+        lengths = geometric(H) if lengths is None else lengths
+        return cls(setup.model, beta, T, H, lengths, setup.sub_gaussian, over, rewards, setup.seed)
 
     @cached_property
-    def arms(self) -> tuple[AnyPolicy, ...]:
+    def arms(self) -> tuple[Window | Restart, ...]:
         """The policies that EXP3 chooses among."""
         make = Window if self.over == "window" else Restart
         return tuple(make(self.model, self.width, length) for length in self.lengths)
@@ -144,41 +129,29 @@ class BobGpUcb:
         scale = 2 * H + 4 * self.R * math.sqrt(H * max(math.log(T / math.sqrt(H)), 0.0))
         return min(max(0.5 + gained / scale, 0.0), 1.0)
 
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None
-
-    def start(self) -> Turn:
+    def start(self) -> BobBlock:
         return self._turn(0, Exp3((0.0,) * len(self.lengths), self.mix))
 
-    def choose(self, state: Turn, ask: Ask) -> Array:
+    def decide(self, state: BobBlock, ask: Ask) -> Decision:
         now = self._now(state, ask.number)
-        return self.arms[now.arm].choose(now.inner, replace(ask, number=self._step(ask.number)))
+        return self.arms[now.arm].decide(now.inner, replace(ask, number=self._step(ask.number)))
 
-    def update(self, state: Turn, seen: Observation) -> Turn:
+    def update(self, state: BobBlock, seen: Observation) -> BobBlock:
         now = self._now(state, seen.number)
         y = self.rewards.symmetric(seen.y)
         inner = self.arms[now.arm].update(now.inner, replace(seen, number=self._step(seen.number), y=y))
         return replace(now, inner=inner, gained=now.gained + y, count=now.count + 1)
 
-    def belief(self, state: Turn, ask: Ask) -> Belief:
+    def belief(self, state: BobBlock, ask: Ask) -> Belief:
         now = self._now(state, ask.number)
         belief = self.arms[now.arm].belief(now.inner, replace(ask, number=self._step(ask.number)))
-        assert isinstance(belief, Posterior | GridPosterior)
-        return replace(belief, fixed_units=self.rewards.units)  # it saw the rewards mapped to [−1, 1]
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True  # it had a part in what its block was worth
+        return in_units(belief, self.rewards.units)  # it saw the rewards mapped to [−1, 1]
 
     def _step(self, number: int) -> int:
         """The number within its block, from 1: an arm is fresh and knows no other."""
         return (number - 1) % self.block + 1
 
-    def _now(self, state: Turn, number: int) -> Turn:
+    def _now(self, state: BobBlock, number: int) -> BobBlock:
         """The turn that `number` is in: the one there is, or the next, once the one there is has been paid."""
         index = (number - 1) // self.block
         if index == state.index:
@@ -188,11 +161,18 @@ class BobGpUcb:
             exp3 = exp3.rewarded(state.arm, self.worth(self.block * state.gained / state.count))
         return self._turn(index, exp3)
 
-    def _turn(self, index: int, exp3: Exp3) -> Turn:
+    def _turn(self, index: int, exp3: Exp3) -> BobBlock:
         """The arm is a function of the policy's seed: `update` has to know it as well as `choose`."""
         drawn = generator(self.seed, index, Stream.SCHEDULE).random()
         arm = min(int(np.searchsorted(np.cumsum(exp3.probabilities), drawn, side="right")), len(self.lengths) - 1)
-        return Turn(index, exp3, arm, self.arms[arm].start())
+        return BobBlock(index, exp3, arm, self.arms[arm].start())
+
+
+def _some_lengths(name: str, given: Any) -> tuple[int, ...]:
+    lengths = checks.each(name, given, lambda _, n: checks.count("a length", n), "(5, 20, 80)")
+    if not lengths:
+        raise InvalidInput(f"{name} must be one or more, for example (5, 20, 80), got none")
+    return lengths
 
 
 def geometric(H: int) -> tuple[int, ...]:

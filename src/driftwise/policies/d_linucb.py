@@ -1,20 +1,22 @@
-"""D-LinUCB (Russac, Vernade & Cappé 2019): a linear bandit whose past fades by a factor a step."""
+"""D-LinUCB (Russac, Vernade & Cappé 2019): a linear bandit whose past fades by a factor per step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks, widths
-from driftwise.acquisition import Width, optimistic_in
-from driftwise.grid_filter import Rewards
-from driftwise.linalg import invert_positive
-from driftwise.policies import options
+from driftwise import checks
+from driftwise.gp.grid_filter import Rewards
+from driftwise.gp.linalg import invert_positive
+from driftwise.gp.ridge import Ridge
+from driftwise.policies.base import discount as as_discount
+from driftwise.policies.linear import LinearPolicy, bounds, linear_memory, linear_width
+from driftwise.policies.setup import Setup
 from driftwise.records import Array, Ask, Observation
-from driftwise.ridge import Ridge
-from driftwise.spaces import Space, as_space
+from driftwise.theory import widths
 
 NONE = Rewards()
 
@@ -31,8 +33,8 @@ class Faded:
 
 
 @dataclass(frozen=True)
-class DLinUcb:
-    """x_t = argmax xᵀV⁻¹b + β√λ‖x‖_{V⁻¹ṼV⁻¹}. O(d³) a step, and O(d²) a candidate.
+class DLinUcb(LinearPolicy[Faded]):
+    """x_t = argmax xᵀV⁻¹b + β√λ‖x‖_{V⁻¹ṼV⁻¹}. O(d³) per step, and O(d²) per candidate.
 
     Assumes rewards linear in x, and a discount ρ = 1 − (V_T/(dT))^⅔ from the budget V_T = Σ‖θ_t − θ_{t−1}‖₂. It is
     wgp-ucb with a linear kernel and norm="double", choice for choice; with norm="single" the width is ‖x‖_{V⁻¹}, as
@@ -50,52 +52,30 @@ class DLinUcb:
 
     name: ClassVar[str] = "d-linucb"
 
-    space: Space
-    noise: float
-    width: Width
     discount: float
     norm: str = "double"
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        options.linear_size(self.name, self.space.dim)
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise))
-        object.__setattr__(self, "discount", options.discount("discount", self.discount))
-        checks.one_of("norm", self.norm, ("double", "single"))
+        self.settle(discount=as_discount, norm=partial(checks.one_of, known=("double", "single")))
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        discount: float | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        norm: str = "double",
-        standardise: bool = False,
-        S: float = 1.0,
-        R: float = 0.1,
-        L: float = 1.0,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        budget: float | None = None,
+        discount: Annotated[float | None, "factor per step by which old samples lose weight"] = None,
+        norm: Annotated[str, "double: the paper's norm V⁻¹ṼV⁻¹; single: the wider V⁻¹"] = "double",
+        **given: Any,
     ) -> DLinUcb:
-        space = as_space(space)
-        rho = _discount(space.dim, horizon, budget) if discount is None else options.discount("discount", discount)
-        beta = options.linear(width, lambda: widths.Ellipsoid(space.dim, S=S, R=R, L=L, delta=delta, discount=rho))
-        return cls(space, noise, beta, rho, norm, standardise)
-
-    @property
-    def memory(self) -> None:
-        return None
+        setup = cls.setup(space, given)
+        rho = _discount(setup) if discount is None else as_discount("discount", discount)
+        ellipsoid = widths.Ellipsoid(setup.space.dim, **bounds(setup), discount=rho)
+        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), rho, norm, setup.standardise)
 
     def start(self) -> Faded:
         prior = self.noise * np.eye(self.space.dim)
         return Faded(prior, prior, np.zeros((self.space.dim, 2)))
-
-    def choose(self, state: Faded, ask: Ask) -> Array:
-        return optimistic_in(self.space, self.belief(state, ask), self.width, ask)
 
     def update(self, state: Faded, seen: Observation) -> Faded:
         x = np.array(seen.x)
@@ -110,9 +90,6 @@ class DLinUcb:
         ridge = Ridge(self.noise, invert_positive(now.V), now.b, now.rewards.count, double=double)
         return replace(ridge, units=now.rewards.units) if self.standardise else ridge
 
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True
-
     def _faded(self, state: Faded, number: int) -> Faded:
         """V ← ρV + (1 − ρ)λI, Ṽ ← ρ²Ṽ + (1 − ρ²)λI, b ← ρb, for every step up to `number`."""
         rho = self.discount ** max(number - state.last, 0) if state.last else 1.0
@@ -122,9 +99,8 @@ class DLinUcb:
         return replace(state, V=V, double=double, b=rho * state.b)
 
 
-def _discount(dim: int, horizon: int | None, budget: float | None) -> float:
-    """ρ = 1 − (V/(dT))^⅔; 0.98 where no horizon is known."""
-    options.check_budget(horizon, budget)
-    if horizon is None:
+def _discount(setup: Setup) -> float:
+    """ρ = 1 − (V/(dT))^⅔, V = 1 if the budget is not known; 0.98 if no horizon is."""
+    if setup.horizon is None:
         return 0.98
-    return 1 - 1 / max(options.linear_memory(dim, horizon, budget), 1.001)  # ρ > 0
+    return 1 - 1 / max(linear_memory(setup.space.dim, setup.horizon, setup.variation), 1.001)  # ρ > 0

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width
-from driftwise.grid import REFRESH, GridPosterior
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.posterior import Posterior
+from driftwise.gp.belief import Belief
+from driftwise.gp.grid import REFRESH, GridPosterior
+from driftwise.gp.posterior import Posterior
+from driftwise.policies.base import Decision, UcbPolicy, in_last_units
+from driftwise.policies.setup import BAND, DRIFT, LENGTH, MODEL, Setup, takes
 from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
 from driftwise.theory import schedules
 
 FORGETS = ("window", "restart")
@@ -57,13 +57,13 @@ class Band:
 
 
 @dataclass(frozen=True)
-class DriftAwareUcb:
+class DriftAwareUcb(UcbPolicy[Dated]):
     """x_t = argmax μ + β_t σ + Σ_s V_s |α_s|, α(x) = (K + λI)⁻¹k(x), on the last `length` samples or since a restart.
 
     V_s bounds |f_t − f_s| in sup-norm: `drift` times the age t − s of the observation, or `total` for all of them. The
     mean is αᵀy, so drift moves it by Σ α_s(f_s − f_t)(x_s) at most, and the band holds where β σ does without drift
     (docs/theory.md). Must be known: the drift, in the rewards' own units; budget/horizon where these are given, and
-    then the length is γ_T^⅓ (T/P)^⅔. O(w² + w·n) a step, some 2.2 times sw-gp-ucb's.
+    then the length is γ_T^⅓ (T/P)^⅔. O(w² + w·n) per step, some 2.2 times sw-gp-ucb's.
 
     >>> from driftwise import Candidates
     >>> policy = DriftAwareUcb.of(Candidates([[0.0], [1.0]]), drift=0.1, noise=1.0)
@@ -74,51 +74,37 @@ class DriftAwareUcb:
     """
 
     name: ClassVar[str] = "drift-aware"
+    shared = takes(*MODEL, *BAND, *DRIFT)
 
-    model: Model
-    width: Width
     length: int
     drift: float
     total: float | None = None
     forget: str = "window"
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "length", checks.count("length", self.length))
-        object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
-        if self.total is not None:
-            object.__setattr__(self, "total", checks.nonnegative("total", self.total))
-        checks.one_of("forget", self.forget, FORGETS)
+        self.settle(
+            length=checks.count,
+            drift=checks.nonnegative,
+            total=checks.optional(checks.nonnegative),
+            forget=partial(checks.one_of, known=FORGETS),
+        )
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        length: int | None = None,
-        drift: float | None = None,
-        total: float | None = None,
-        forget: str = "window",
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        budget: float | None = None,
-        standardise: bool = False,
+        length: Annotated[int | None, "number of newest samples in use, or of steps between restarts"] = None,
+        drift: Annotated[float | None, "how far the rewards may move per step"] = None,
+        total: Annotated[float | None, "how far the rewards may move in all while a sample is in use"] = None,
+        forget: Annotated[str, "window: the oldest sample at a time; restart: all at once"] = "window",
+        **given: Any,
     ) -> DriftAwareUcb:
-        model = options.model(space, kernel, noise, standardise)
-        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
-        kept = _length(theory, length)
+        setup = cls.setup(space, given)
+        kept = _length(setup, length)
         restarts = checks.one_of("forget", forget, FORGETS) == "restart"
-        beta = theory.width(width, events=lambda T: -(-T // kept) if restarts else T)
-        return cls(model, beta, kept, _rate(theory) if drift is None else drift, total, forget)
-
-    @property
-    def space(self) -> Space:
-        return self.model.space
+        beta = setup.beta(events=lambda T: -(-T // kept) if restarts else T)
+        return cls(setup.model, beta, kept, _rate(setup) if drift is None else drift, total, forget)
 
     @property
     def memory(self) -> int:
@@ -127,8 +113,9 @@ class DriftAwareUcb:
     def start(self) -> Dated:
         return self._fresh(0)
 
-    def choose(self, state: Dated, ask: Ask) -> Array:
-        return self.space.argmax(self.band(state, ask), ask)
+    def decide(self, state: Dated, ask: Ask) -> Decision:
+        band = self.band(state, ask)
+        return Decision(self.space.argmax(band, ask), band.belief.jitter)
 
     def band(self, state: Dated, ask: Ask) -> Band:
         """The upper end of the band that f is in."""
@@ -145,7 +132,7 @@ class DriftAwareUcb:
         return Dated(now.index, belief, np.append(now.numbers, seen.number)[-len(belief) :])
 
     def belief(self, state: Dated, ask: Ask) -> Belief:
-        return options.in_last_units(self._now(state, ask.number).belief, state.belief)
+        return in_last_units(self._now(state, ask.number).belief, state.belief)
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return self._block(number) == self._block(newest + 1) if self.forget == "restart" else newer < self.length
@@ -163,18 +150,15 @@ class DriftAwareUcb:
         return Dated(index, prior.weighing() if isinstance(prior, GridPosterior) else prior, np.zeros(0))
 
 
-def _length(theory: options.Theory, given: int | None) -> int:
-    """As given, else γ_T^⅓ (T/P)^⅔ where the horizon is known, with P = 1 where the budget is not."""
+def _length(setup: Setup, given: int | None) -> int:
+    """As given, else γ_T^⅓ (T/P)^⅔ if the horizon is known, with P = 1 if the budget is not."""
     if given is not None:
         return checks.count("length", given, fix="use gp-ucb to keep everything")
-    if theory.horizon is None:
-        return options.LENGTH
-    budget = 1.0 if theory.budget is None else theory.budget
-    return schedules.drift_aware(theory.gain(theory.horizon), theory.horizon, budget)
+    if setup.horizon is None:
+        return LENGTH
+    return schedules.drift_aware(setup.gain(setup.horizon), setup.horizon, setup.variation)
 
 
-def _rate(theory: options.Theory) -> float:
-    """P/T a step; a thousandth of the prior's deviation where nothing is known."""
-    if theory.horizon is None:
-        return 1e-3
-    return (1.0 if theory.budget is None else theory.budget) / theory.horizon
+def _rate(setup: Setup) -> float:
+    """P/T per step; a thousandth of the prior's deviation if nothing is known."""
+    return 1e-3 if setup.horizon is None else setup.variation / setup.horizon

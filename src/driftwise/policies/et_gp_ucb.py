@@ -8,15 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks
-from driftwise.acquisition import Belief, Model, Ucb, Width
-from driftwise.grid import GridPosterior
-from driftwise.kernels import Kernel
-from driftwise.policies import options
+from driftwise.gp.belief import Belief, Ucb
+from driftwise.policies.base import Decision, UcbPolicy, in_units
 from driftwise.policies.ranges import Range
-from driftwise.posterior import Posterior
-from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
+from driftwise.policies.setup import BAND, RANGE, takes
+from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +25,7 @@ class Era:
 
 
 @dataclass(frozen=True)
-class EtGpUcb:
+class EtGpUcb(UcbPolicy[Era]):
     """x_t = argmax μ + β_τ σ on the samples since the last alarm; an alarm is |y − μ(x)| > √ρ_τ σ(x) + w_τ.
 
     μ and σ are those before y; ρ_τ = 2 ln(2π_τ/δ) and w_τ = √(2λ ln(2π_τ/δ)) with π_τ = π²τ²/6, so that a world that
@@ -48,48 +44,22 @@ class EtGpUcb:
     """
 
     name: ClassVar[str] = "et-gp-ucb"
+    shared = takes("kernel", "noise", *BAND, *RANGE)
 
-    model: Model
-    width: Width
     delta: float = 0.1
     rewards: Range = Range()  # noqa: RUF009 (frozen)
 
-    def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "delta", checks.probability("delta", self.delta))
-
     @classmethod
-    def of(
-        cls,
-        space: Any,
-        *,
-        delta: float = 0.1,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        low: float = -1.0,
-        high: float = 1.0,
-    ) -> EtGpUcb:
-        model = options.model(space, kernel, noise, False)
-        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=None)
-        return cls(model, theory.width(width), delta, Range(low, high))
-
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None
+    def of(cls, space: Any, **given: Any) -> EtGpUcb:
+        setup = cls.setup(space, given)
+        return cls(setup.model, setup.beta(), setup.delta, setup.rewards)
 
     def start(self) -> Era:
         return Era(self.model.prior())
 
-    def choose(self, state: Era, ask: Ask) -> Array:
-        beta = self.width(state.belief, state.clock)
-        return self.space.argmax(Ucb(state.belief.imagine(ask.pending), beta), ask)
+    def decide(self, state: Era, ask: Ask) -> Decision:
+        ucb = Ucb(state.belief.imagine(ask.pending), self.width(state.belief, state.clock))
+        return Decision(self.space.argmax(ucb, ask), state.belief.jitter)
 
     def update(self, state: Era, seen: Observation) -> Era:
         scaled = replace(seen, y=self.rewards.symmetric(seen.y))
@@ -104,13 +74,7 @@ class EtGpUcb:
         return abs(seen.y - float(mean[0])) > math.sqrt(rho) * float(std[0]) + w
 
     def belief(self, state: Era, ask: Ask) -> Belief:
-        assert isinstance(state.belief, Posterior | GridPosterior)
-        if self.rewards.units == (0.0, 1.0):
-            return state.belief
-        return replace(state.belief, fixed_units=self.rewards.units)  # it saw the rewards mapped to [−1, 1]
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True  # it had a part in when the alarms were
+        return in_units(state.belief, self.rewards.units)  # it saw the rewards mapped to [−1, 1]
 
 
 def thresholds(clock: int, *, delta: float, noise: float) -> tuple[float, float]:

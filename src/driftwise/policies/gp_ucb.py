@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
+from driftwise.gp.belief import Belief
+from driftwise.policies.base import UcbPolicy
+from driftwise.policies.setup import BAND, MODEL, takes
+from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True)
-class GpUcb:
-    """x_t = argmax μ_{t−1} + β_t σ_{t−1}, on all the data. Assumes a world that stands still. O(t² + t·n) a step.
+class GpUcb(UcbPolicy[Belief]):
+    """x_t = argmax μ_{t−1} + β_t σ_{t−1}, on all the data. Assumes a world that stands still. O(t² + t·n) per step.
 
     >>> from driftwise import Candidates
     >>> policy = GpUcb.of(Candidates([[0.0], [1.0]]))
@@ -23,48 +22,18 @@ class GpUcb:
     """
 
     name: ClassVar[str] = "gp-ucb"
-
-    model: Model
-    width: Width
-
-    def __post_init__(self) -> None:
-        options.check_parts(self)
+    shared = takes(*MODEL, *BAND)
 
     @classmethod
-    def of(
-        cls,
-        space: Any,
-        *,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        delta: float = 0.1,
-        standardise: bool = False,
-    ) -> GpUcb:
-        model = options.model(space, kernel, noise, standardise)
-        return cls(model, options.Theory(model, B=B, R=R, delta=delta, horizon=None).width(width))
-
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None
+    def of(cls, space: Any, **given: Any) -> GpUcb:
+        setup = cls.setup(space, given)
+        return cls(setup.model, setup.beta())
 
     def start(self) -> Belief:
         return self.model.prior()
-
-    def choose(self, state: Belief, ask: Ask) -> Array:
-        return optimistic(self.model, state, self.width, ask)
 
     def update(self, state: Belief, seen: Observation) -> Belief:
         return state.observe(seen)
 
     def belief(self, state: Belief, ask: Ask) -> Belief:
         return state
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True

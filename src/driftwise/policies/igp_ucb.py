@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
+from driftwise.gp.belief import Belief
+from driftwise.policies.base import UcbPolicy
+from driftwise.policies.setup import takes
+from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True)
-class IgpUcb:
+class IgpUcb(UcbPolicy[Belief]):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1}, β_t = B + R √(2(γ_{t−1} + 1 + ln(1/δ))), λ = 1 + 2/T (1 if T is unknown).
 
     >>> from driftwise import Candidates
@@ -23,48 +21,19 @@ class IgpUcb:
     """
 
     name: ClassVar[str] = "igp-ucb"
-
-    model: Model
-    width: Width
-
-    def __post_init__(self) -> None:
-        options.check_parts(self)
+    shared = takes("kernel", "standardise", "B", "delta", "horizon", R=0.1)
 
     @classmethod
-    def of(
-        cls,
-        space: Any,
-        *,
-        kernel: Kernel | None = None,
-        B: float = 1.0,
-        R: float = 0.1,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        standardise: bool = False,
-    ) -> IgpUcb:
-        noise = 1.0 if horizon is None else 1 + 2 / checks.count("horizon", horizon)
-        model = options.model(space, kernel, noise, standardise)
-        return cls(model, options.Theory(model, B=B, R=R, delta=delta, horizon=horizon).width("algorithm"))
-
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None
+    def of(cls, space: Any, **given: Any) -> IgpUcb:
+        setup = cls.setup(space, given, width="algorithm")
+        setup = replace(setup, noise=1.0 if setup.horizon is None else 1 + 2 / setup.horizon)
+        return cls(setup.model, setup.beta())
 
     def start(self) -> Belief:
         return self.model.prior()
-
-    def choose(self, state: Belief, ask: Ask) -> Array:
-        return optimistic(self.model, state, self.width, ask)
 
     def update(self, state: Belief, seen: Observation) -> Belief:
         return state.observe(seen)
 
     def belief(self, state: Belief, ask: Ask) -> Belief:
         return state
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True

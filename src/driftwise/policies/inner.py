@@ -16,7 +16,7 @@ def inner_policy(outer: str, given: str | AnyPolicy, space: Any, options: dict[s
 
     if isinstance(given, str):
         return policy(given, space, **options)
-    check_inner(given)
+    a_policy("inner", given)
     if options:
         got = checks.shown(next(iter(options)))
         raise InvalidInput(f"{outer} has no option {got}; the inner policy was made already")
@@ -25,6 +25,6 @@ def inner_policy(outer: str, given: str | AnyPolicy, space: Any, options: dict[s
     return given
 
 
-def check_inner(given: Any) -> None:
-    """A policy, whosever it is."""
-    checks.like("inner", given, ("space", "memory", "start", "choose", "update"), "a policy's name or a policy")
+def a_policy(name: str, given: Any) -> Any:
+    """The rule that a field is a policy, a user's own or one of these."""
+    return checks.like(name, given, ("space", "memory", "start", "choose", "update"), "a policy's name or a policy")

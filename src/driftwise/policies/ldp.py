@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief
-from driftwise.errors import InvalidInput
-from driftwise.policies.base import AnyPolicy
-from driftwise.policies.inner import check_inner, inner_policy
+from driftwise.policies.base import AnyPolicy, Around, an_instance
+from driftwise.policies.inner import a_policy, inner_policy
 from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation
-from driftwise.records import Array, Ask, Observation
+from driftwise.records import Observation
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Space
 
 
 @dataclass(frozen=True)
@@ -35,10 +32,12 @@ class Mechanism:
     centre: float = 0.0
 
     def __post_init__(self) -> None:
-        fix = "the smaller, the more private; 1.0 is usual"
-        object.__setattr__(self, "epsilon", checks.positive("epsilon", self.epsilon, fix=fix))
-        object.__setattr__(self, "bound", checks.positive("bound", self.bound, fix="rewards are within it of centre"))
-        object.__setattr__(self, "centre", checks.size("centre", self.centre))
+        checks.settle(
+            self,
+            epsilon=partial(checks.positive, fix="the smaller, the more private; 1.0 is usual"),
+            bound=partial(checks.positive, fix="rewards are within it of centre"),
+            centre=checks.size,
+        )
         checks.positive("(bound/epsilon)²", self.moment, fix="scale the rewards, or take a larger epsilon")
 
     @property
@@ -58,22 +57,18 @@ class Mechanism:
         """ȳ."""
         return self.clipped(reward) + float(rng.laplace(scale=self.scale))
 
-    def density(self, reported: float, reward: float) -> float:
-        """How likely ȳ = `reported` is where y = `reward`: e^{−|ȳ−y|/h}/2h."""
-        return math.exp(-abs(reported - self.clipped(reward)) / self.scale) / (2 * self.scale)
-
 
 def privatise(reward: float, *, epsilon: float, bound: float = 1.0, centre: float = 0.0) -> float:
     """ȳ, for whoever holds the reward to report in its place: drawn afresh, and reproducible by nobody.
 
-    >>> math.isfinite(privatise(0.3, epsilon=1.0))
+    >>> isinstance(privatise(0.3, epsilon=1.0), float)
     True
     """
     return Mechanism(epsilon, bound, centre)(checks.real("reward", reward), np.random.default_rng())
 
 
 @dataclass(frozen=True)
-class Ldp:
+class Ldp(Around):
     """The inner policy, told ȳ = y + Laplace(2c/ε) in place of each reward y, clipped to `centre` ± c, c = `bound`.
 
     The noise is a function of (seed, number), so that a replay is exact: private towards who sees what the policy does,
@@ -98,28 +93,25 @@ class Ldp:
     reported: bool = False
 
     def __post_init__(self) -> None:
-        check_inner(self.inner)
-        if not isinstance(self.mechanism, Mechanism):
-            raise InvalidInput(f"mechanism must be a Mechanism(epsilon), got {checks.shown(self.mechanism)}")
-        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
-        object.__setattr__(self, "reported", checks.flag("reported", self.reported))
+        a_mechanism = an_instance(Mechanism, "a Mechanism(epsilon)")
+        self.settle(inner=a_policy, mechanism=a_mechanism, reported=checks.flag)
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        inner: str | AnyPolicy = "sw-gp-ucb",
-        epsilon: float = 1.0,
-        bound: float = 1.0,
-        centre: float = 0.0,
-        seed: int = 0,
-        reported: bool = False,
+        inner: Annotated[str | AnyPolicy, "the policy inside, by name; its options are taken, too"] = "sw-gp-ucb",
+        epsilon: Annotated[float, "level of privacy; smaller is more private"] = 1.0,
+        bound: Annotated[float, "how far rewards may be from the centre; beyond it they are clipped"] = 1.0,
+        centre: Annotated[float, "middle of the range of the rewards"] = 0.0,
+        seed: Annotated[int, "seed of the noise that is added to rewards"] = 0,
+        reported: Annotated[bool, "whether rewards have noise already, by `privatise`"] = False,
         **options: Any,
     ) -> Ldp:
         mechanism = Mechanism(epsilon, bound, centre)
         if isinstance(inner, str):
-            options = _told(mechanism, inner, options)
+            options = _with_its_noise(mechanism, inner, options)
         if not isinstance(width := options.get("width"), str) or width != "private":
             return cls(inner_policy("ldp", inner, space, options), mechanism, seed, reported)
         truncation = Truncation(mechanism.moment)
@@ -134,30 +126,11 @@ class Ldp:
         rng = generator(self.seed, seen.number, Stream.MECHANISM)
         return self.inner.update(state, replace(seen, y=self.mechanism(seen.y, rng)))
 
-    # --- all else is the inner policy's -------------------------------------------------------------------------
-
-    @property
-    def space(self) -> Space:
-        return self.inner.space
-
-    @property
-    def memory(self) -> int | None:
-        return self.inner.memory
-
-    def start(self) -> Any:
-        return self.inner.start()
-
-    def choose(self, state: Any, ask: Ask) -> Array:
-        return self.inner.choose(state, ask)
-
-    def belief(self, state: Any, ask: Ask) -> Belief:
-        return self.inner.belief(state, ask)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.inner.remembers(number, newest=newest, newer=newer)
+    def within(self) -> AnyPolicy:
+        return self.inner
 
 
-def _told(mechanism: Mechanism, inner: str, given: dict[str, Any]) -> dict[str, Any]:
+def _with_its_noise(mechanism: Mechanism, inner: str, given: dict[str, Any]) -> dict[str, Any]:
     """The inner policy's options, with the mechanism's noise in its noise variance."""
     from driftwise.policies import REGISTRY, options_of
 

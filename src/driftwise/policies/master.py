@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Ucb, Width, optimistic
-from driftwise.grid import GridPosterior
-from driftwise.kernels import Kernel
-from driftwise.policies import options
+from driftwise.gp.belief import Belief, Ucb, Width, optimistic
+from driftwise.policies.base import Decision, UcbPolicy, in_units
 from driftwise.policies.ranges import Range
-from driftwise.posterior import Posterior
-from driftwise.records import Array, Ask, Observation
+from driftwise.policies.setup import RANGE, takes
+from driftwise.records import Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Space
+from driftwise.theory.widths import as_width
 
 Schedule = tuple[NDArray[np.bool_], ...]  # for every order m ≤ n, which of the 2^{n−m} slots have an instance
 
@@ -34,7 +32,7 @@ class Instance:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class MasterBlock:
     """Block n = len(schedule) − 1 since round `begun`, at the beginning of round `clock`; `restarts` counts alarms."""
 
     clock: int
@@ -64,7 +62,7 @@ class _OwnClock:
 
 
 @dataclass(frozen=True)
-class Master:
+class Master(UcbPolicy[MasterBlock]):
     """Play the shortest live instance of GP-UCB; begin again where one that ends beat U, or rewards lag g̃.
 
     A block of 2^n rounds has an order-m instance in each slot of 2^m with probability ρ(2^n)/ρ(2^m) = 2^{(m−n)/2}. With
@@ -72,9 +70,9 @@ class Master:
     is ≥ U + 9ρ̂(2^m) (Test 1), or the block's mean of g̃ − R is ≥ 3ρ̂(t) (Test 2). It needs the range of the rewards,
     and no budget. A step is one of gp-ucb on the active instance (with two maximisations on a box).
 
-    With the theorem's κ (`theory_kappa`) no test can fire at practical horizons. At κ = 2 alarms are rare in a still
-    world (3 in 6 runs of 1,000 steps on 100 candidates) and no less rare where it changes every 250 steps (3 in 6);
-    at κ = 1 there are nine a run in the one and twelve in the other.
+    With the theorem's κ, at least 6(log₂ T + 1) ln(T/δ), no test can fire at practical horizons. At κ = 2 alarms are
+    rare in a still world (3 in 6 runs of 1,000 steps on 100 candidates) and no less rare where it changes every 250
+    steps (3 in 6); at κ = 1 there are nine a run in the one and twelve in the other.
 
     >>> from driftwise import Candidates
     >>> policy = Master.of(Candidates([[0.0], [1.0]]))
@@ -83,32 +81,25 @@ class Master:
     """
 
     name: ClassVar[str] = "master-gp-ucb"
+    shared = takes("kernel", "noise", "width", *RANGE, "seed")
 
-    model: Model
-    width: Width
     rewards: Range
     kappa: float
     seed: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "kappa", checks.positive("kappa", self.kappa))
-        object.__setattr__(self, "seed", checks.seed("seed", self.seed))
+        self.settle(kappa=checks.positive)
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | Width = 2.0,
-        kappa: float = 2.0,
-        low: float = -1.0,
-        high: float = 1.0,
-        seed: int = 0,
+        kappa: Annotated[float, "scale of both tests: larger means fewer alarms"] = 2.0,
+        **given: Any,
     ) -> Master:
-        return cls(options.model(space, kernel, noise, False), options.width(width), Range(low, high), kappa, seed)
+        setup = cls.setup(space, given)
+        return cls(setup.model, as_width(setup.width), setup.rewards, kappa, setup.seed)
 
     def threshold(self, t: int) -> float:
         """ρ̂(t) = κ/√t."""
@@ -119,23 +110,14 @@ class Master:
         rng = generator(self.seed, begun, Stream.SCHEDULE)
         return tuple(rng.random(2 ** (n - m)) < 2 ** ((m - n) / 2) for m in range(n + 1))
 
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None
-
-    def start(self) -> Block:
+    def start(self) -> MasterBlock:
         return self._block(1, 0, 0)
 
-    def choose(self, state: Block, ask: Ask) -> Array:
+    def decide(self, state: MasterBlock, ask: Ask) -> Decision:
         belief = self._live(self._advance(state, ask.number)).belief
-        clock = _OwnClock(self.width)
-        return optimistic(self.model, belief, clock, ask)
+        return Decision(optimistic(self.model, belief, _OwnClock(self.width), ask), belief.jitter)
 
-    def update(self, state: Block, seen: Observation) -> Block:
+    def update(self, state: MasterBlock, seen: Observation) -> MasterBlock:
         state = self._advance(state, seen.number)
         live = self._live(state)
         scaled = replace(seen, y=self.rewards.symmetric(seen.y))
@@ -152,14 +134,10 @@ class Master:
         )
         return self._advance(state, seen.number + 1)
 
-    def belief(self, state: Block, ask: Ask) -> Belief:
+    def belief(self, state: MasterBlock, ask: Ask) -> Belief:
         """The active instance's."""
         belief = self._live(self._advance(state, ask.number)).belief
-        assert isinstance(belief, Posterior | GridPosterior)
-        return replace(belief, fixed_units=self.rewards.units)  # it saw the rewards mapped to [−1, 1]
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True
+        return in_units(belief, self.rewards.units)  # it saw the rewards mapped to [−1, 1]
 
     # --- its parts ----------------------------------------------------------------------------------------------
 
@@ -172,7 +150,7 @@ class Master:
             rows = np.array([found, seen.x])
         return float(np.clip((ucb(rows).max() + 1) / 2, 0.0, 1.0))
 
-    def changed(self, state: Block) -> bool:
+    def changed(self, state: MasterBlock) -> bool:
         """Tests 1 and 2 at the end of round `clock`, over the rounds that had a reward."""
         if not state.count:
             return False
@@ -182,24 +160,24 @@ class Master:
             self._beats(state, instance) for instance in ended
         )
 
-    def _live(self, state: Block) -> Instance:
+    def _live(self, state: MasterBlock) -> Instance:
         live = state.instances[state.active]
         assert live is not None
         return live
 
-    def _beats(self, state: Block, instance: Instance) -> bool:
+    def _beats(self, state: MasterBlock, instance: Instance) -> bool:
         count = state.count - instance.count
         if not count:
             return False
         return (state.rewards - instance.rewards) / count >= state.lowest + 9 * self.threshold(count)
 
-    def _advance(self, state: Block, number: int) -> Block:
+    def _advance(self, state: MasterBlock, number: int) -> MasterBlock:
         """The state at the beginning of round `number`: rounds without a reward pass, too."""
         while state.clock < number:
             state = self._end_round(state)
         return state
 
-    def _end_round(self, state: Block) -> Block:
+    def _end_round(self, state: MasterBlock) -> MasterBlock:
         if self.changed(state):
             return self._block(state.clock + 1, 0, state.restarts + 1)
         n, played = len(state.schedule) - 1, state.clock - state.begun + 1
@@ -217,18 +195,8 @@ class Master:
     def _prior(self) -> Belief:
         return self.model.prior()
 
-    def _block(self, begun: int, n: int, restarts: int) -> Block:
+    def _block(self, begun: int, n: int, restarts: int) -> MasterBlock:
         schedule = self.schedule(begun, n)
         fresh = Instance(self._prior, 0.0, 0)
         instances = tuple(fresh if slots[0] else None for slots in schedule)
-        return Block(begun, begun, schedule, instances, restarts=restarts)
-
-
-def theory_kappa(*, horizon: int, beta: float, gamma: float, delta: float = 0.01) -> float:
-    """κ = 6(log₂ T + 1) ln(T/δ) · max(1, β_T √(γ_T ln(T/δ))), so that ρ̂(t) = κ/√t.
-
-    >>> round(theory_kappa(horizon=10_000, beta=0.0, gamma=0.0, delta=1e-4))
-    1579
-    """
-    log = math.log(horizon / delta)
-    return 6 * (math.log2(horizon) + 1) * log * max(1.0, beta * math.sqrt(gamma * log))
+        return MasterBlock(begun, begun, schedule, instances, restarts=restarts)

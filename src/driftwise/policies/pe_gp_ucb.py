@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Ucb, Width
 from driftwise.errors import InvalidInput
-from driftwise.kernels import Kernel
-from driftwise.policies import options
+from driftwise.gp.belief import Belief, Ucb, Width
+from driftwise.gp.space_time import WINDOW, Timed, TimedModel
+from driftwise.gp.time_kernels import Forgetting
+from driftwise.policies.base import Decision, UcbPolicy
+from driftwise.policies.setup import MODEL, takes
 from driftwise.records import Array, Ask, Observation
-from driftwise.space_time import WINDOW, Timed, TimedModel
-from driftwise.spaces import Space
-from driftwise.time_kernels import Forgetting
+from driftwise.theory.widths import as_width
 
 RATES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
 
@@ -35,10 +35,10 @@ class FiniteWidth:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PriorErrors:
     """Of one prior, over the steps that it led: their count n, the sum E of its errors and the sum V of its widths.
 
-    >>> Evidence().add(error=-4.3, width=3.896).contradicted(xi=0.325**2)
+    >>> PriorErrors().add(error=-4.3, width=3.896).contradicted(xi=0.325**2)
     True
     """
 
@@ -46,8 +46,8 @@ class Evidence:
     errors: float = 0.0
     widths: float = 0.0
 
-    def add(self, *, error: float, width: float) -> Evidence:
-        return Evidence(self.count + 1, self.errors + error, self.widths + width)
+    def add(self, *, error: float, width: float) -> PriorErrors:
+        return PriorErrors(self.count + 1, self.errors + error, self.widths + width)
 
     def contradicted(self, xi: float) -> bool:
         """|E| > √(ξ_t n) + V."""
@@ -60,7 +60,7 @@ class Suspect:
 
     epsilon: float
     belief: Timed
-    evidence: Evidence = Evidence()
+    evidence: PriorErrors = PriorErrors()
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Highest:
 
 
 @dataclass(frozen=True)
-class PeGpUcb:
+class PeGpUcb(UcbPolicy[Suspects]):
     """(x_t, p_t) = argmax over x and over priors p of μ_p + β_t s_p; p_t goes when |Σ(y − μ_p)| > √(ξ_t n) + Σβ s_p.
 
     The priors U are tv-gp-ucb's with ε from `epsilons`; ξ_t = 2R² ln(|U|π²t²/δ), R² = `noise`. Must be known: that
@@ -110,41 +110,29 @@ class PeGpUcb:
     """
 
     name: ClassVar[str] = "pe-gp-ucb"
+    shared = takes(*MODEL, "delta")
 
-    model: Model
-    width: Width
     epsilons: tuple[float, ...]
     delta: float
     window: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        rates = checks.each("epsilons", self.epsilons, checks.nonnegative, str(RATES))
-        epsilons = tuple(Forgetting(epsilon).epsilon for epsilon in rates)
-        if not epsilons or len(set(epsilons)) < len(epsilons):
-            got = checks.shown(self.epsilons)
-            raise InvalidInput(f"epsilons must be one or more different rates, as {RATES}, got {got}")
-        object.__setattr__(self, "epsilons", epsilons)
-        object.__setattr__(self, "delta", checks.probability("delta", self.delta))
-        object.__setattr__(self, "window", checks.count("window", self.window))
+        self.settle(epsilons=_rates, window=checks.count)
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        epsilons: tuple[float, ...] = RATES,
-        delta: float = 0.1,
-        window: int | None = None,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | Width | None = 2.0,
-        standardise: bool = False,
+        epsilons: Annotated[tuple[float, ...], "the drift rates of which one is right, as tv-gp-ucb's epsilon"] = RATES,
+        window: Annotated[int | None, "number of newest samples in use on a box"] = None,
+        width: Annotated[float | Width | None, "exploration bonus β, a number or a width; None: the paper's"] = 2.0,
+        **given: Any,
     ) -> PeGpUcb:
-        model = options.model(space, kernel, noise, standardise)
-        size = len(model.space.points) if model.space.points is not None else 20**model.space.dim
-        beta = FiniteWidth(size, checks.probability("delta", delta)) if width is None else options.width(width)
-        return cls(model, beta, epsilons, delta, WINDOW if window is None else window)
+        setup = cls.setup(space, given)
+        size = len(setup.space.points) if setup.space.points is not None else 20**setup.space.dim
+        beta = FiniteWidth(size, setup.delta) if width is None else as_width(width)
+        return cls(setup.model, beta, epsilons, setup.delta, WINDOW if window is None else window)
 
     def xi(self, number: int) -> float:
         """ξ_t = 2R² ln(|U|π²t²/δ)."""
@@ -156,21 +144,13 @@ class PeGpUcb:
         beliefs = len(self.epsilons)
         return tuple(TimedModel(self.model, Forgetting(epsilon), beliefs) for epsilon in self.epsilons)
 
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None  # evidence is never forgotten
-
     def start(self) -> Suspects:
         return Suspects(tuple(Suspect(e, timed.prior()) for e, timed in zip(self.epsilons, self.timed, strict=True)))
 
-    def choose(self, state: Suspects, ask: Ask) -> Array:
-        beliefs = (suspect.belief.at(ask.at) for suspect in state.left)
+    def decide(self, state: Suspects, ask: Ask) -> Decision:
+        beliefs = [suspect.belief.at(ask.at) for suspect in state.left]
         scores = tuple(Ucb(b.imagine(ask.pending), self.width(b, ask.number)) for b in beliefs)
-        return self.model.space.argmax(Highest(scores), ask)
+        return Decision(self.space.argmax(Highest(scores), ask), max(b.jitter for b in beliefs))
 
     def update(self, state: Suspects, seen: Observation) -> Suspects:
         """The leader is read off x_t: of the priors, the most optimistic there. All learn; only it is judged."""
@@ -191,9 +171,6 @@ class PeGpUcb:
         x = self.choose(state, ask)[None]
         return self._leader(state, x, ask.at, ask.number)[0].belief.at(ask.at)
 
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True
-
     def _leader(self, state: Suspects, x: Array, at: float, number: int) -> tuple[Suspect, float, float]:
         """The prior with the highest μ + β s at x, the first of equals, with its μ and β s there."""
         looks = []
@@ -206,3 +183,11 @@ class PeGpUcb:
     def _observed(self, suspect: Suspect, seen: Observation) -> Suspect:
         timed = self.timed[self.epsilons.index(suspect.epsilon)]
         return replace(suspect, belief=timed.observe(suspect.belief, seen, window=self.window))
+
+
+def _rates(name: str, given: Any) -> tuple[float, ...]:
+    epsilons = checks.each(name, given, lambda _, epsilon: Forgetting(epsilon).epsilon, str(RATES))
+    if not epsilons or len(set(epsilons)) < len(epsilons):
+        got = checks.shown(given)
+        raise InvalidInput(f"{name} must be one or more different rates, for example {RATES}, got {got}")
+    return epsilons

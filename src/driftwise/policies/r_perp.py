@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks, limits
-from driftwise.acquisition import Belief, Model, Width
-from driftwise.design import greedy
 from driftwise.errors import InvalidInput
-from driftwise.grid import Grid
-from driftwise.kernels import RBF, Kernel, Matern
-from driftwise.policies import options
-from driftwise.pooled import pooled
-from driftwise.posterior import Posterior
+from driftwise.gp.belief import Belief
+from driftwise.gp.grid import Grid
+from driftwise.gp.kernels import RBF, Kernel, Matern
+from driftwise.gp.posterior import Posterior
+from driftwise.gp.repeated import pooled
+from driftwise.policies.base import Decision, UcbPolicy, finite
+from driftwise.policies.opkb_design import greedy
+from driftwise.policies.setup import LENGTH, MODEL, takes
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Space
+from driftwise.theory.widths import as_width
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class RPerp:
+class RPerp(UcbPolicy[Phase]):
     """Query a batch of largest variance inside the survivors, in random order; keep {x : ucb ≥ max lcb}; and again.
 
     Only the batch just finished is fitted: its points depend on no reward in it, and its order is random, so that noise
@@ -52,37 +53,31 @@ class RPerp:
     """
 
     name: ClassVar[str] = "r-perp"
+    shared = takes(*MODEL, "width", "horizon")
 
-    model: Model
-    width: Width
     interval: int
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        n = options.finite(self.name, self.model.space)
+        two = partial(checks.count, least=2)
+        self.settle(interval=two, horizon=checks.optional(two))
+        n = finite(self.name, self.space)
         limits.check(self.name, n**2, f"a matrix of {n:,} × {n:,} candidates", "give fewer, or use r-gp-ucb")
-        object.__setattr__(self, "interval", checks.count("interval", self.interval, least=2))
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", checks.count("horizon", self.horizon, least=2))
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        interval: int | None = None,
-        horizon: int | None = None,
-        variation: float = 1.0,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | Width = 2.0,
-        standardise: bool = False,
+        interval: Annotated[int | None, "number of steps between restarts"] = None,
+        variation: Annotated[float, "how much the world changes in all over the horizon, in sup-norm"] = 1.0,
+        **given: Any,
     ) -> RPerp:
-        model = options.model(space, kernel, noise, standardise)
+        setup = cls.setup(space, given)
+        kernel, d, T = setup.model.kernel, setup.space.dim, setup.horizon
         if interval is None:
-            interval = 60 if horizon is None else best_interval(model.kernel, model.space.dim, horizon, variation)
-        return cls(model, options.width(width), interval, horizon)
+            interval = LENGTH if T is None else best_interval(kernel, d, T, variation)
+        return cls(setup.model, as_width(setup.width), interval, T)
 
     @property
     def _cut(self) -> int:
@@ -110,20 +105,16 @@ class RPerp:
         return tuple(sizes)
 
     @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
     def memory(self) -> int:
         return self.interval
 
     def start(self) -> Phase:
         return self._interval(0)
 
-    def choose(self, state: Phase, ask: Ask) -> Array:
+    def decide(self, state: Phase, ask: Ask) -> Decision:
         state = self._advance(state, ask.number)
         order = generator(ask.seed, state.begun, Stream.SCHEDULE).permutation(len(state.points))
-        return self._grid.points[state.points[order[ask.number - state.begun]]]
+        return Decision(self._grid.points[state.points[order[ask.number - state.begun]]])
 
     def update(self, state: Phase, seen: Observation) -> Phase:
         state = self._advance(state, seen.number)
@@ -200,24 +191,3 @@ def best_interval(kernel: Kernel, dim: int, horizon: int, variation: float) -> i
     else:
         raise InvalidInput(f"there is no formula for the interval of r-perp with {checks.shown(kernel)}; give interval")
     return max(2, min(math.ceil(H), T))
-
-
-def elimination_width(
-    *,
-    candidates: int,
-    horizon: int,
-    interval: int,
-    noise: float,
-    bound: float = 1.0,
-    proxy: float = 0.1,
-    delta: float = 0.1,
-    constant: float = 1.0,
-) -> float:
-    """√β = B(1 + (C/√λ)√L) + (R/√λ)√(2L), L = ln(4|X|Q/δ), Q = ⌈T/H⌉(1 + log₂ log₂ H).
-
-    C comes from an inequality on random permutations and is not given in the paper; with C = 0 the width is right for a
-    function that stands still, where the order of a batch does not matter.
-    """
-    Q = math.ceil(horizon / interval) * (1 + math.log2(math.log2(max(interval, 4))))
-    L = math.log(4 * candidates * Q / delta)
-    return bound * (1 + constant * math.sqrt(L / noise)) + proxy * math.sqrt(2 * L / noise)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from driftwise.acquisition import Belief
 from driftwise.errors import InvalidInput
-from driftwise.policies import options
-from driftwise.records import Array, Ask, Observation
+from driftwise.gp.belief import Belief
+from driftwise.policies.base import BasePolicy, Decision
+from driftwise.records import Ask, Observation
 from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
 
 
 @dataclass(frozen=True)
-class Random:
+class Random(BasePolicy[None]):
     """x_t uniform on the space, drawn from (seed, number). It learns nothing.
 
     >>> from driftwise import Candidates
@@ -27,9 +27,6 @@ class Random:
 
     space: Space
 
-    def __post_init__(self) -> None:
-        options.check_parts(self)
-
     @classmethod
     def of(cls, space: Any) -> Random:
         return cls(as_space(space))
@@ -41,8 +38,8 @@ class Random:
     def start(self) -> None:
         return None
 
-    def choose(self, state: None, ask: Ask) -> Array:
-        return self.space.sample(generator(ask.seed, ask.number), 1)[0]
+    def decide(self, state: None, ask: Ask) -> Decision:
+        return Decision(self.space.sample(generator(ask.seed, ask.number), 1)[0])
 
     def update(self, state: None, seen: Observation) -> None:
         return None

@@ -20,8 +20,7 @@ class Range:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", checks.size("low", self.low))
-        object.__setattr__(self, "high", checks.size("high", self.high))
+        checks.settle(self, low=checks.size, high=checks.size)
         if not self.low < self.high:
             raise InvalidInput(f"low must be below high, got {self.low} and {self.high}: the range of the rewards")
 

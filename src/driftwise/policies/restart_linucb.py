@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks, widths
-from driftwise.acquisition import Width, optimistic_in
-from driftwise.grid_filter import Rewards
-from driftwise.policies import options
-from driftwise.records import Array, Ask, Observation
-from driftwise.ridge import Ridge
-from driftwise.spaces import Space, as_space
+from driftwise import checks
+from driftwise.gp.grid_filter import Rewards
+from driftwise.gp.ridge import Ridge
+from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
+from driftwise.records import Ask, Observation
+from driftwise.theory import widths
 
 NONE = Rewards()
 
 
 @dataclass(frozen=True, eq=False)
-class Epoch:
+class LinearBlock:
     """What was learned since the last restart: `index` counts the restarts."""
 
     index: int
@@ -28,8 +27,8 @@ class Epoch:
 
 
 @dataclass(frozen=True)
-class RestartLinUcb:
-    """x_t = argmax xᵀθ̂ + β√λ‖x‖_{V⁻¹} on the samples since the last restart. O(d²) a step, and O(d²) a candidate.
+class RestartLinUcb(LinearPolicy[LinearBlock]):
+    """x_t = argmax xᵀθ̂ + β√λ‖x‖_{V⁻¹} on the samples since the last restart. O(d²) per step and candidate.
 
     Assumes rewards linear in x, and an interval: ⌊(dT/V_T)^⅔⌋ where the horizon T is given, with V_T = 1 where the
     budget Σ‖θ_t − θ_{t−1}‖₂ is not. It is r-gp-ucb with a linear kernel, choice for choice.
@@ -42,65 +41,44 @@ class RestartLinUcb:
 
     name: ClassVar[str] = "restart-linucb"
 
-    space: Space
-    noise: float
-    width: Width
     interval: int
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        options.linear_size(self.name, self.space.dim)
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise))
-        object.__setattr__(self, "interval", checks.count("interval", self.interval))
+        self.settle(interval=checks.count)
 
     @classmethod
     def of(
-        cls,
-        space: Any,
-        *,
-        interval: int | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        standardise: bool = False,
-        S: float = 1.0,
-        R: float = 0.1,
-        L: float = 1.0,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        budget: float | None = None,
+        cls, space: Any, *, interval: Annotated[int | None, "number of steps between restarts"] = None, **given: Any
     ) -> RestartLinUcb:
-        space = as_space(space)
-        length = options.linear_length("interval", interval, dim=space.dim, horizon=horizon, budget=budget)
-        beta = options.linear(width, lambda: widths.Ellipsoid(space.dim, S=S, R=R, L=L, delta=delta))
-        return cls(space, noise, beta, length, standardise)
+        setup = cls.setup(space, given)
+        ellipsoid = widths.Ellipsoid(setup.space.dim, **bounds(setup))
+        H = linear_length(setup, "interval", interval)
+        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), H, setup.standardise)
 
     @property
     def memory(self) -> int:
         return self.interval
 
-    def epoch(self, number: int) -> int:
-        """Which epoch step `number` is in."""
+    def block(self, number: int) -> int:
+        """Which block step `number` is in."""
         return (number - 1) // self.interval
 
-    def start(self) -> Epoch:
-        return Epoch(0, Ridge.prior(self.space.dim, self.noise))
+    def start(self) -> LinearBlock:
+        return LinearBlock(0, Ridge.prior(self.space.dim, self.noise))
 
-    def choose(self, state: Epoch, ask: Ask) -> Array:
-        return optimistic_in(self.space, self.belief(state, ask), self.width, ask)
+    def update(self, state: LinearBlock, seen: Observation) -> LinearBlock:
+        now = self._in_block(state, seen.number)
+        return LinearBlock(now.index, now.ridge.plus(np.array(seen.x), seen.y), now.rewards.append(seen.y))
 
-    def update(self, state: Epoch, seen: Observation) -> Epoch:
-        now = self._in_epoch(state, seen.number)
-        return Epoch(now.index, now.ridge.plus(np.array(seen.x), seen.y), now.rewards.append(seen.y))
-
-    def belief(self, state: Epoch, ask: Ask) -> Ridge:
-        now = self._in_epoch(state, ask.number)
+    def belief(self, state: LinearBlock, ask: Ask) -> Ridge:
+        now = self._in_block(state, ask.number)
         last = now if now.rewards.count else state  # where nothing is seen yet, in the units that the rewards had last
         return replace(now.ridge, units=last.rewards.units) if self.standardise else now.ridge
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.epoch(number) == self.epoch(newest + 1)
+        return self.block(number) == self.block(newest + 1)
 
-    def _in_epoch(self, state: Epoch, number: int) -> Epoch:
-        index = self.epoch(number)
-        return state if state.index == index else Epoch(index, Ridge.prior(self.space.dim, self.noise))
+    def _in_block(self, state: LinearBlock, number: int) -> LinearBlock:
+        index = self.block(number)
+        return state if state.index == index else LinearBlock(index, Ridge.prior(self.space.dim, self.noise))

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.records import Array, Ask, Observation
-from driftwise.space_time import WINDOW, Timed, TimedModel
-from driftwise.spaces import Space
-from driftwise.time_kernels import MaternInTime
+from driftwise.gp.belief import Belief
+from driftwise.gp.space_time import WINDOW, Timed, TimedModel
+from driftwise.gp.time_kernels import MaternInTime
+from driftwise.policies.base import UcbPolicy
+from driftwise.policies.setup import MODEL, takes
+from driftwise.records import Ask, Observation
+from driftwise.theory.widths import as_width
 
 
 @dataclass(frozen=True)
-class SmoothGpUcb:
+class SmoothGpUcb(UcbPolicy[Timed]):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} under the kernel k(x, x′)·k_T(t, t′), k_T Matérn with ν = 3/2 or 5/2.
 
     Must be known: the time scale over which the world changes, in the unit of `at`. On n candidates it is an exact
@@ -37,35 +37,31 @@ class SmoothGpUcb:
     """
 
     name: ClassVar[str] = "smooth-gp-ucb"
+    shared = takes(*MODEL, "width")
 
-    model: Model
-    width: Width
     scale: float
     nu: float
     window: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        time = MaternInTime(self.nu, self.scale)
-        object.__setattr__(self, "scale", time.scale)
-        object.__setattr__(self, "nu", time.nu)
-        object.__setattr__(self, "window", checks.count("window", self.window))
+        self.settle(
+            scale=lambda _, scale: MaternInTime(1.5, scale).scale,
+            nu=lambda _, nu: MaternInTime(nu, 1.0).nu,
+            window=checks.count,
+        )
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        scale: float = 60.0,
-        nu: float = 1.5,
-        window: int | None = None,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | Width = 2.0,
-        standardise: bool = False,
+        scale: Annotated[float, "time scale of the drift, in units of time"] = 60.0,
+        nu: Annotated[float, "smoothness of the drift in time, 1.5 or 2.5"] = 1.5,
+        window: Annotated[int | None, "number of newest samples in use on a box"] = None,
+        **given: Any,
     ) -> SmoothGpUcb:
-        model = options.model(space, kernel, noise, standardise)
-        return cls(model, options.width(width), scale, nu, WINDOW if window is None else window)
+        setup = cls.setup(space, given)
+        return cls(setup.model, as_width(setup.width), scale, nu, WINDOW if window is None else window)
 
     @cached_property
     def timed(self) -> TimedModel:
@@ -73,18 +69,11 @@ class SmoothGpUcb:
         return TimedModel(self.model, MaternInTime(self.nu, self.scale))
 
     @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
     def memory(self) -> int | None:
         return None if self.timed.exact else self.window
 
     def start(self) -> Timed:
         return self.timed.prior()
-
-    def choose(self, state: Timed, ask: Ask) -> Array:
-        return optimistic(self.model, self.belief(state, ask), self.width, ask)
 
     def update(self, state: Timed, seen: Observation) -> Timed:
         return self.timed.observe(state, seen, window=self.window)

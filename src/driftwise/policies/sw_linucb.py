@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from driftwise import checks, widths
-from driftwise.acquisition import Width, optimistic_in
-from driftwise.grid import REFRESH
-from driftwise.policies import options
-from driftwise.posterior import location_scale
+from driftwise import checks
+from driftwise.gp.grid import REFRESH
+from driftwise.gp.posterior import location_scale
+from driftwise.gp.ridge import Ridge
+from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
 from driftwise.records import Array, Ask, Observation
-from driftwise.ridge import Ridge
-from driftwise.spaces import Space, as_space
+from driftwise.theory import widths
 
 CANCELLING = 1e-4  # where 1 − leverage is less, four of sixteen digits would be lost in forgetting
 
@@ -30,8 +29,8 @@ class Sliding:
 
 
 @dataclass(frozen=True)
-class SwLinUcb:
-    """x_t = argmax xᵀθ̂ + β√λ‖x‖_{V⁻¹}, V = λI + Σxxᵀ of the last `window` samples. O(d²) a step, and O(d²) a candidate.
+class SwLinUcb(LinearPolicy[Sliding]):
+    """x_t = argmax xᵀθ̂ + β√λ‖x‖_{V⁻¹}, V = λI + Σxxᵀ of the last `window` samples. O(d²) per step and candidate.
 
     Assumes rewards linear in x, and a window: ⌊(dT/V_T)^⅔⌋ where the horizon T is given, with V_T = 1 where the budget
     Σ‖θ_t − θ_{t−1}‖₂ is not. It is sw-gp-ucb with a linear kernel, choice for choice.
@@ -44,38 +43,20 @@ class SwLinUcb:
 
     name: ClassVar[str] = "sw-linucb"
 
-    space: Space
-    noise: float
-    width: Width
     window: int
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        options.linear_size(self.name, self.space.dim)
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise))
-        object.__setattr__(self, "window", checks.count("window", self.window))
+        self.settle(window=checks.count)
 
     @classmethod
     def of(
-        cls,
-        space: Any,
-        *,
-        window: int | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        standardise: bool = False,
-        S: float = 1.0,
-        R: float = 0.1,
-        L: float = 1.0,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        budget: float | None = None,
+        cls, space: Any, *, window: Annotated[int | None, "number of newest samples in use"] = None, **given: Any
     ) -> SwLinUcb:
-        space = as_space(space)
-        length = options.linear_length("window", window, dim=space.dim, horizon=horizon, budget=budget)
-        beta = options.linear(width, lambda: widths.SlidingEllipsoid(space.dim, length, S=S, R=R, L=L, delta=delta))
-        return cls(space, noise, beta, length, standardise)
+        setup = cls.setup(space, given)
+        w = linear_length(setup, "window", window)
+        ellipsoid = widths.SlidingEllipsoid(setup.space.dim, w, **bounds(setup))
+        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), w, setup.standardise)
 
     @property
     def memory(self) -> int:
@@ -83,9 +64,6 @@ class SwLinUcb:
 
     def start(self) -> Sliding:
         return Sliding(np.zeros((0, self.space.dim)), np.zeros(0), Ridge.prior(self.space.dim, self.noise))
-
-    def choose(self, state: Sliding, ask: Ask) -> Array:
-        return optimistic_in(self.space, self.belief(state, ask), self.width, ask)
 
     def update(self, state: Sliding, seen: Observation) -> Sliding:
         x = np.array(seen.x)

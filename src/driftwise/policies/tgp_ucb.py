@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief
-from driftwise.errors import InvalidInput
-from driftwise.policies.base import AnyPolicy
-from driftwise.policies.inner import check_inner, inner_policy
-from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
+from driftwise.gp.belief import Belief
+from driftwise.policies.base import AnyPolicy, Around, an_instance
+from driftwise.policies.inner import a_policy, inner_policy
+from driftwise.records import Observation
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,8 @@ class Truncation:
     order: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "moment", checks.positive("moment", self.moment))
-        object.__setattr__(self, "order", checks.positive("order", self.order))
-        if self.order > 1:
-            raise InvalidInput(f"order must be at most 1, got {self.order}; 1 is a bound on the second moment")
+        fix = "1 is a bound on the second moment"
+        checks.settle(self, moment=checks.positive, order=partial(checks.share, fix=fix))
 
     def level(self, number: int) -> float:
         """b_t."""
@@ -53,8 +50,7 @@ class TruncatedWidth:
     assumes_bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "B", checks.nonnegative("B", self.B))
-        object.__setattr__(self, "delta", checks.probability("delta", self.delta))
+        checks.settle(self, B=checks.nonnegative, delta=checks.probability)
 
     def __call__(self, belief: Belief, number: int) -> float:
         if number <= 1:
@@ -64,7 +60,7 @@ class TruncatedWidth:
 
 
 @dataclass(frozen=True)
-class TgpUcb:
+class TgpUcb(Around):
     """The inner policy, told `centre` in place of every reward further from it than b_t = v^{1/(1+α)} t^{1/(2(1+α))}.
 
     Must be known: `moment` v with E|y − centre|^{1+α} ≤ v, in the rewards' own units and f included (Student's t of
@@ -85,20 +81,18 @@ class TgpUcb:
     centre: float = 0.0
 
     def __post_init__(self) -> None:
-        check_inner(self.inner)
-        if not isinstance(self.truncation, Truncation):
-            raise InvalidInput(f"truncation must be a Truncation(moment), got {checks.shown(self.truncation)}")
-        object.__setattr__(self, "centre", checks.size("centre", self.centre))
+        a_truncation = an_instance(Truncation, "a Truncation(moment)")
+        self.settle(inner=a_policy, truncation=a_truncation, centre=checks.size)
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        inner: str | AnyPolicy = "sw-gp-ucb",
-        moment: float = 4.0,
-        order: float = 1.0,
-        centre: float = 0.0,
+        inner: Annotated[str | AnyPolicy, "the policy inside, by name; its options are taken, too"] = "sw-gp-ucb",
+        moment: Annotated[float, "bound v on the moment E|y − centre|^(1+order) of the rewards"] = 4.0,
+        order: Annotated[float, "α in (0, 1]; 1 is a bound on the second moment"] = 1.0,
+        centre: Annotated[float, "value around which rewards are truncated"] = 0.0,
         **options: Any,
     ) -> TgpUcb:
         truncation = Truncation(moment, order)
@@ -111,24 +105,5 @@ class TgpUcb:
         y = self.centre + self.truncation(seen.number, seen.y - self.centre)
         return self.inner.update(state, seen if y == seen.y else replace(seen, y=y))
 
-    # --- all else is the inner policy's -------------------------------------------------------------------------
-
-    @property
-    def space(self) -> Space:
-        return self.inner.space
-
-    @property
-    def memory(self) -> int | None:
-        return self.inner.memory
-
-    def start(self) -> Any:
-        return self.inner.start()
-
-    def choose(self, state: Any, ask: Ask) -> Array:
-        return self.inner.choose(state, ask)
-
-    def belief(self, state: Any, ask: Ask) -> Belief:
-        return self.inner.belief(state, ask)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.inner.remembers(number, newest=newest, newer=newer)
+    def within(self) -> AnyPolicy:
+        return self.inner

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.records import Array, Ask, Observation
-from driftwise.space_time import WINDOW, Timed, TimedModel
-from driftwise.spaces import Space
-from driftwise.time_kernels import Forgetting
+from driftwise.gp.belief import Belief
+from driftwise.gp.space_time import WINDOW, Timed, TimedModel
+from driftwise.gp.time_kernels import Forgetting
+from driftwise.policies.base import UcbPolicy
+from driftwise.policies.setup import BAND, MODEL, takes
+from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True)
-class TvGpUcb:
+class TvGpUcb(UcbPolicy[Timed]):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} under f_{t+1} = √(1−ε) f_t + √ε g, that is the kernel k·(1−ε)^{|t−t′|/2}.
 
     Must be known: ε, the share of the variance that is new after one unit of the time `at`; too much is benign, too
@@ -35,38 +34,27 @@ class TvGpUcb:
     """
 
     name: ClassVar[str] = "tv-gp-ucb"
+    shared = takes(*MODEL, *BAND, "horizon")
 
-    model: Model
-    width: Width
     epsilon: float
     window: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "epsilon", Forgetting(self.epsilon).epsilon)
-        object.__setattr__(self, "window", checks.count("window", self.window))
+        self.settle(epsilon=lambda _, given: Forgetting(given).epsilon, window=checks.count)
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        epsilon: float = 0.01,
-        window: int | None = None,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        standardise: bool = False,
+        epsilon: Annotated[float, "share of the variance that is new after one unit of time"] = 0.01,
+        window: Annotated[int | None, "number of newest samples in use on a box"] = None,
+        **given: Any,
     ) -> TvGpUcb:
-        model = options.model(space, kernel, noise, standardise)
-        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon)
+        setup = cls.setup(space, given)
         if window is None:
             window = correlated(Forgetting(epsilon).epsilon)
-        return cls(model, theory.width(width), epsilon, window)
+        return cls(setup.model, setup.beta(), epsilon, window)
 
     @cached_property
     def timed(self) -> TimedModel:
@@ -74,18 +62,11 @@ class TvGpUcb:
         return TimedModel(self.model, Forgetting(self.epsilon))
 
     @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
     def memory(self) -> int | None:
         return None if self.timed.exact else self.window
 
     def start(self) -> Timed:
         return self.timed.prior()
-
-    def choose(self, state: Timed, ask: Ask) -> Array:
-        return optimistic(self.model, self.belief(state, ask), self.width, ask)
 
     def update(self, state: Timed, seen: Observation) -> Timed:
         return self.timed.observe(state, seen, window=self.window)

@@ -5,24 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel, Matern, Scaled
-from driftwise.policies import options
-from driftwise.policies.restart import Block, Restart
-from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
-from driftwise.time_kernels import Forgetting
+from driftwise.gp.belief import Model, Width
+from driftwise.gp.kernels import RBF, Kernel, Matern, Scaled
+from driftwise.gp.time_kernels import Forgetting
+from driftwise.policies.base import Around
+from driftwise.policies.restart import Restart
+from driftwise.policies.setup import BAND, MODEL, takes
 
 
 @dataclass(frozen=True)
-class TvRestart:
+class TvRestart(Around):
     """r-gp-ucb with the interval N = ⌈min(T, 12 ε^{−1/4})⌉ (RBF) or ⌈min(T, 24 ε^{−1/(4−c)})⌉ (Matérn).
 
-    Must be known: ε, as for tv-gp-ucb, and the horizon T if there is one. O(N² + N·n) a step at most.
+    Must be known: ε, as for tv-gp-ucb, and the horizon T if there is one. O(N² + N·n) per step at most.
 
     >>> from driftwise import RBF, Candidates
     >>> TvRestart.of(Candidates([[0.0], [1.0]]), epsilon=0.01, kernel=RBF(0.2)).interval
@@ -30,6 +29,7 @@ class TvRestart:
     """
 
     name: ClassVar[str] = "tv-r-gp-ucb"
+    shared = takes(*MODEL, *BAND, "horizon")
 
     model: Model
     width: Width
@@ -37,11 +37,7 @@ class TvRestart:
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        fix = "a world that stands still needs no restarts: use gp-ucb"
-        object.__setattr__(self, "epsilon", Forgetting(checks.positive("epsilon", self.epsilon, fix=fix)).epsilon)
-        if self.horizon is not None:
-            object.__setattr__(self, "horizon", checks.count("horizon", self.horizon))
+        self.settle(epsilon=_rate, horizon=checks.optional(checks.count))
         _ = self.interval  # refuses a kernel of which N is not known
 
     @classmethod
@@ -49,19 +45,11 @@ class TvRestart:
         cls,
         space: Any,
         *,
-        epsilon: float = 0.01,
-        horizon: int | None = None,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        delta: float = 0.1,
-        standardise: bool = False,
+        epsilon: Annotated[float, "share of the variance that is new after one unit of time"] = 0.01,
+        **given: Any,
     ) -> TvRestart:
-        model = options.model(space, kernel, noise, standardise)
-        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon)
-        return cls(model, theory.width(width), epsilon, horizon)
+        setup = cls.setup(space, given)
+        return cls(setup.model, setup.beta(), epsilon, setup.horizon)
 
     @property
     def interval(self) -> int:
@@ -74,28 +62,13 @@ class TvRestart:
         N = min(interval_of(self.epsilon, self.model.kernel, self.model.space.dim), checks.MOST)
         return Restart(self.model, self.width, N if self.horizon is None else min(self.horizon, N))
 
-    @property
-    def space(self) -> Space:
-        return self.model.space
+    def within(self) -> Restart:
+        return self.restart
 
-    @property
-    def memory(self) -> int:
-        return self.restart.memory
 
-    def start(self) -> Block:
-        return self.restart.start()
-
-    def choose(self, state: Block, ask: Ask) -> Array:
-        return self.restart.choose(state, ask)
-
-    def update(self, state: Block, seen: Observation) -> Block:
-        return self.restart.update(state, seen)
-
-    def belief(self, state: Block, ask: Ask) -> Belief:
-        return self.restart.belief(state, ask)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.restart.remembers(number, newest=newest, newer=newer)
+def _rate(name: str, epsilon: float) -> float:
+    fix = "a world that stands still needs no restarts: use gp-ucb"
+    return Forgetting(checks.positive(name, epsilon, fix=fix)).epsilon
 
 
 def interval_of(epsilon: float, kernel: Kernel, d: int) -> int:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.kernels import Kernel
-from driftwise.policies import options
+from driftwise.gp.belief import Belief
+from driftwise.gp.space_time import WINDOW, SpaceTimePosterior, Timed, TimedModel
+from driftwise.gp.time_kernels import Wiener
+from driftwise.policies.base import UcbPolicy
+from driftwise.policies.setup import MODEL, takes
 from driftwise.records import Array, Ask, Observation
-from driftwise.space_time import WINDOW, SpaceTimePosterior, Timed, TimedModel
-from driftwise.spaces import Space
-from driftwise.time_kernels import Wiener
+from driftwise.theory.widths import as_width
 
 NEWEST = 10  # kept whatever else there is
 BINS = 20  # cells per axis, of each of which the newest observation is kept
 
 
 @dataclass(frozen=True)
-class UiGpUcb:
+class UiGpUcb(UcbPolicy[Timed]):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} under the kernel k(x, x′)·(1 + (σ̂²/σ_k²) min(t, t′)), σ_k² = k(x, x).
 
     Must be known: σ̂² (`injection`), the variance that one unit of the time `at` adds; time counts from the first
@@ -40,32 +40,28 @@ class UiGpUcb:
     """
 
     name: ClassVar[str] = "ui-gp-ucb"
+    shared = takes(*MODEL, "width")
 
-    model: Model
-    width: Width
     injection: float
     window: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "injection", checks.nonnegative("injection", self.injection, fix="it is a variance"))
-        least = f"the newest {NEWEST} are always kept"
-        object.__setattr__(self, "window", checks.count("window", self.window, least=NEWEST, fix=least))
+        self.settle(
+            injection=partial(checks.nonnegative, fix="it is a variance"),
+            window=partial(checks.count, least=NEWEST, fix=f"the newest {NEWEST} are always kept"),
+        )
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        injection: float = 0.03,
-        window: int | None = None,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | Width = 2.0,
-        standardise: bool = False,
+        injection: Annotated[float, "variance that one unit of time adds"] = 0.03,
+        window: Annotated[int | None, "number of samples in use on a box, at most"] = None,
+        **given: Any,
     ) -> UiGpUcb:
-        model = options.model(space, kernel, noise, standardise)
-        return cls(model, options.width(width), injection, WINDOW if window is None else window)
+        setup = cls.setup(space, given)
+        return cls(setup.model, as_width(setup.width), injection, WINDOW if window is None else window)
 
     @cached_property
     def timed(self) -> TimedModel:
@@ -75,19 +71,8 @@ class UiGpUcb:
         largest = float(self.model.kernel.diagonal(points).max())
         return TimedModel(self.model, Wiener(self.injection / largest if largest > 0 else 0.0))
 
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None  # an old observation counts as long as no newer one is near it
-
     def start(self) -> Timed:
         return self.timed.prior()
-
-    def choose(self, state: Timed, ask: Ask) -> Array:
-        return optimistic(self.model, self.belief(state, ask), self.width, ask)
 
     def update(self, state: Timed, seen: Observation) -> Timed:
         seen_too = self.timed.observe(state, seen, window=self.window + 1)
@@ -97,9 +82,6 @@ class UiGpUcb:
 
     def belief(self, state: Timed, ask: Ask) -> Belief:
         return state.at(ask.at)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.timed.exact or newer < self.window
 
 
 def representative(X: Array, *, newest: int = NEWEST, bins: int = BINS) -> NDArray[np.intp]:

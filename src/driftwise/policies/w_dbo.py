@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.acquisition import Belief, Model, Ucb, Width
-from driftwise.clock import bound, middle
 from driftwise.errors import InvalidInput
-from driftwise.evidence import Evidence, Hyper
-from driftwise.kernels import RBF, Kernel, Matern
-from driftwise.policies import options
-from driftwise.posterior import Posterior
+from driftwise.gp.belief import Belief, Width
+from driftwise.gp.clock import bound, middle
+from driftwise.gp.kernels import RBF, Matern
+from driftwise.gp.posterior import Posterior
+from driftwise.gp.space_time import SpaceTimePosterior
+from driftwise.gp.time_kernels import MaternInTime
+from driftwise.policies.base import Decision, UcbPolicy
+from driftwise.policies.setup import takes
+from driftwise.policies.w_dbo_fit import Hyper, MarginalLikelihood
+from driftwise.policies.w_dbo_relevance import overlaps, relevance
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import generator
-from driftwise.space_time import SpaceTimePosterior
-from driftwise.spaces import Space
-from driftwise.time_kernels import MaternInTime
-from driftwise.wasserstein import overlaps, relevance
+from driftwise.theory.widths import as_width
 
 FEWEST = 2  # observations that are never dropped
 LARGEST_EXPONENT = 100.0  # after any pause, however long, the budget is a number
@@ -51,10 +53,10 @@ class GrowingWidth:
 
 
 @dataclass(frozen=True)
-class WDbo:
+class WDbo(UcbPolicy[Kept]):
     """x_t = argmax μ + βσ at (x, now); then drop the least relevant i, at the price 1 + R_i, while the budget lasts.
 
-    The budget grows by (1 + α)^{Δt/ℓ_T}; `driftwise.wasserstein` has the relevance R_i. The kernel is variance·k_S·k_T,
+    The budget grows by (1 + α)^{Δt/ℓ_T}; `w_dbo_relevance.py` has the relevance R_i. The kernel is variance·k_S·k_T,
     with k_T Matérn in the user's time `at`; its four numbers are fitted by evidence each time the observation's number
     passes a multiple of `refit`, or stay as given where refit = 0. On boxes and candidates; it needs to know nothing.
     O(n³) a step and an observation dropped for the n observations kept, of which there are at most `most`. σ is that of
@@ -67,9 +69,8 @@ class WDbo:
     """
 
     name: ClassVar[str] = "w-dbo"
+    shared = takes("kernel", "noise", standardise=True)
 
-    model: Model
-    width: Width
     scale: float  # ℓ_T to begin with
     nu: float  # of k_T
     alpha: float
@@ -78,15 +79,16 @@ class WDbo:
     most: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
+        self.settle(
+            scale=lambda _, scale: MaternInTime(self.nu, scale).scale,  # which checks them both
+            alpha=partial(checks.nonnegative, fix="at 0 nothing is dropped"),
+            starts=partial(checks.count, least=0),
+            refit=partial(checks.count, least=0, fix="0 keeps what is given"),
+            most=partial(checks.count, least=FEWEST),
+        )
         if not isinstance(self.model.kernel, RBF | Matern):
             raise InvalidInput(f"w-dbo needs a kernel it can integrate, RBF or Matern; got {self.model.kernel!r:.80}")
-        object.__setattr__(self, "scale", MaternInTime(self.nu, self.scale).scale)  # which checks them both
-        object.__setattr__(self, "alpha", checks.nonnegative("alpha", self.alpha, fix="at 0 nothing is dropped"))
-        object.__setattr__(self, "starts", checks.count("starts", self.starts, least=0))
-        object.__setattr__(self, "refit", checks.count("refit", self.refit, least=0, fix="0 keeps what is given"))
-        object.__setattr__(self, "most", checks.count("most", self.most, least=FEWEST))
-        n, d = self.most, self.model.space.dim
+        n, d = self.most, self.space.dim
         what = f"twice {n:,} × {n:,} observations × {d:,} coordinates"
         limits.check(self.name, 2 * n**2 * d, what, "give a smaller most, or use tv-gp-ucb")
 
@@ -95,38 +97,27 @@ class WDbo:
         cls,
         space: Any,
         *,
-        kernel: Kernel | None = None,
-        scale: float = 60.0,
-        nu: float = 1.5,
-        noise: float = 0.01,
-        width: float | Width | None = None,
-        alpha: float = 0.25,
-        starts: int = 15,
-        refit: int = 10,
-        most: int = 300,
-        standardise: bool = True,
+        scale: Annotated[float, "time scale of the drift to begin with, in units of time"] = 60.0,
+        nu: Annotated[float, "smoothness of the drift in time, 1.5 or 2.5"] = 1.5,
+        width: Annotated[float | Width | None, "exploration bonus β, a number or a width; None: the paper's"] = None,
+        alpha: Annotated[float, "rate at which the budget for dropping observations grows"] = 0.25,
+        starts: Annotated[int, "number of first points that are drawn at random"] = 15,
+        refit: Annotated[int, "number of steps between fits of the hyper-parameters; 0: never"] = 10,
+        most: Annotated[int, "number of observations kept, at most"] = 300,
+        **given: Any,
     ) -> WDbo:
-        model = options.model(space, kernel, noise, standardise)
-        beta = GrowingWidth(model.space.dim) if width is None else options.width(width)
-        return cls(model, beta, scale, nu, alpha, starts, refit, most)
-
-    @property
-    def space(self) -> Space:
-        return self.model.space
-
-    @property
-    def memory(self) -> None:
-        return None
+        setup = cls.setup(space, given)
+        beta = GrowingWidth(setup.space.dim) if width is None else as_width(width)
+        return cls(setup.model, beta, scale, nu, alpha, starts, refit, most)
 
     def start(self) -> Kept:
         hyper = Hyper(scale=self.scale, noise=self.model.noise)
         return Kept(SpaceTimePosterior(self._posterior(hyper)), hyper)
 
-    def choose(self, state: Kept, ask: Ask) -> Array:
+    def decide(self, state: Kept, ask: Ask) -> Decision:
         if ask.number <= self.starts:
-            return self.space.sample(generator(ask.seed, ask.number), 1)[0]
-        belief = self.belief(state, ask)
-        return self.space.argmax(Ucb(belief.imagine(ask.pending), self.width(belief, ask.number)), ask)
+            return Decision(self.space.sample(generator(ask.seed, ask.number), 1)[0])
+        return super().decide(state, ask)
 
     def update(self, state: Kept, seen: Observation) -> Kept:
         seen = replace(seen, at=bound(seen.at))
@@ -136,9 +127,6 @@ class WDbo:
     def belief(self, state: Kept, ask: Ask) -> SpaceTimePosterior:
         at = bound(ask.at)
         return self.mended(state, at).belief.at(at)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return True  # what is kept depends on all that was seen
 
     # --- its parts ----------------------------------------------------------------------------------------------
 
@@ -188,7 +176,7 @@ class WDbo:
         posterior = state.belief.posterior
         X, at = posterior.X[:, :-1], posterior.X[:, -1]
         span = max(float(np.ptp(at)), 1e-9)
-        evidence = Evidence(self._kernel, self.nu, X, at, posterior.targets)
+        evidence = MarginalLikelihood(self._kernel, self.nu, X, at, posterior.targets)
         low = Hyper(variance=0.05, stretch=0.1, scale=0.5 * span / len(at), noise=1e-4)
         high = Hyper(variance=20.0, stretch=20.0, scale=100 * span, noise=1.0)
         hyper = evidence.maximise([state.hyper, Hyper(scale=span / 2)], low, high)

@@ -1,21 +1,20 @@
-"""WGP-UCB (Deng et al. 2022): GP-UCB whose observations fade by a factor a step."""
+"""WGP-UCB (Deng et al. 2022): GP-UCB whose observations fade by a factor per step."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Model, Width, optimistic
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.posterior import Posterior
+from driftwise.gp.faded import WeightedPosterior
+from driftwise.gp.posterior import Posterior
+from driftwise.policies.base import UcbPolicy, discount
+from driftwise.policies.setup import BAND, DRIFT, LENGTH, MODEL, Setup, takes
 from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
-from driftwise.weighted import WeightedPosterior
 
 CUTOFF = 1e-6  # an observation of less weight than this is dropped: it has noise variance 10⁶ λ
 
@@ -29,7 +28,7 @@ class Aging:
 
 
 @dataclass(frozen=True)
-class WgpUcb:
+class WgpUcb(UcbPolicy[Aging]):
     """x_t = argmax μ̃ + β_t σ̃, with weights η^{t−1−s} on the samples s < t. O(w³ + w²·n) a step, w = ln 10⁻⁶ / ln η.
 
     Must be known: η, which is 1 − γ_T^{−¼} (P_T/T)^½ where the horizon is given, with P_T = 1 where the budget is not.
@@ -43,46 +42,30 @@ class WgpUcb:
     """
 
     name: ClassVar[str] = "wgp-ucb"
+    shared = takes(*MODEL, *BAND, *DRIFT)
 
-    model: Model
-    width: Width
     eta: float
     norm: str = "single"
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        object.__setattr__(self, "eta", options.discount("eta", self.eta))
-        checks.one_of("norm", self.norm, ("single", "double"))
+        self.settle(eta=discount, norm=partial(checks.one_of, known=("single", "double")))
 
     @classmethod
     def of(
         cls,
         space: Any,
         *,
-        eta: float | None = None,
-        norm: str = "single",
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        budget: float | None = None,
-        standardise: bool = False,
+        eta: Annotated[float | None, "factor per step by which old samples lose weight"] = None,
+        norm: Annotated[str, "single: the paper's standard deviation; double: the narrower one"] = "single",
+        **given: Any,
     ) -> WgpUcb:
-        model = options.model(space, kernel, noise, standardise)
-        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
-        return cls(model, theory.width(width), _eta(theory) if eta is None else eta, norm)
+        setup = cls.setup(space, given)
+        return cls(setup.model, setup.beta(), _eta(setup) if eta is None else eta, norm)
 
     @property
     def window(self) -> int | None:
         """How many of the newest observations can have a weight of CUTOFF or more; None: all."""
         return None if self.eta == 1 else 1 + math.floor(math.log(CUTOFF) / math.log(self.eta))
-
-    @property
-    def space(self) -> Space:
-        return self.model.space
 
     @property
     def memory(self) -> int | None:
@@ -91,9 +74,6 @@ class WgpUcb:
     def start(self) -> Aging:
         model = self.model
         return Aging(Posterior(model.kernel, model.noise, model.standardise), np.zeros(0))
-
-    def choose(self, state: Aging, ask: Ask) -> Array:
-        return optimistic(self.model, self.belief(state, ask), self.width, ask)
 
     def update(self, state: Aging, seen: Observation) -> Aging:
         # a window of at most all there is: the posterior then depends on its contents alone, and is not factorised here
@@ -118,9 +98,8 @@ def _without(posterior: Posterior, drop: int) -> Posterior:
     return Posterior(posterior.kernel, posterior.noise, posterior.standardise, X, y, K)
 
 
-def _eta(theory: options.Theory) -> float:
+def _eta(setup: Setup) -> float:
     """1 − γ_T^{−¼} (P_T/T)^½, where the paper has a weighted gain, which depends on η; γ_T is at least that."""
-    if theory.horizon is None:
-        return 1 - 1 / options.LENGTH
-    P = 1.0 if theory.budget is None else theory.budget
-    return max(1 - math.sqrt(P / theory.horizon) / theory.gain(theory.horizon) ** 0.25, 0.01)
+    if setup.horizon is None:
+        return 1 - 1 / LENGTH
+    return max(1 - math.sqrt(setup.variation / setup.horizon) / setup.gain(setup.horizon) ** 0.25, 0.01)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Model, Width, optimistic
-from driftwise.grid import REFRESH
-from driftwise.kernels import Kernel
-from driftwise.policies import options
-from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Space
+from driftwise.gp.belief import Belief
+from driftwise.gp.grid import REFRESH
+from driftwise.policies.base import UcbPolicy
+from driftwise.policies.setup import BAND, DRIFT, MODEL, takes
+from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True)
-class Window:
-    """x_t = argmax μ_{t−1} + β_t σ_{t−1} on the last `window` samples. O(w² + w·n) a step, for ever.
+class Window(UcbPolicy[Belief]):
+    """x_t = argmax μ_{t−1} + β_t σ_{t−1} on the last `window` samples. O(w² + w·n) per step, however long it runs.
 
     >>> from driftwise import Candidates
     >>> policy = Window.of(Candidates([[0.0], [1.0]]), window=1)
@@ -26,40 +26,19 @@ class Window:
     """
 
     name: ClassVar[str] = "sw-gp-ucb"
+    shared = takes(*MODEL, *BAND, *DRIFT)
 
-    model: Model
-    width: Width
     window: int
 
     def __post_init__(self) -> None:
-        options.check_parts(self)
-        fix = "use gp-ucb to keep everything"
-        object.__setattr__(self, "window", checks.count("window", self.window, fix=fix))
+        self.settle(window=partial(checks.count, fix="use gp-ucb to keep everything"))
 
     @classmethod
     def of(
-        cls,
-        space: Any,
-        *,
-        window: int | None = None,
-        kernel: Kernel | None = None,
-        noise: float = 0.01,
-        width: float | str | Width = 2.0,
-        B: float = 1.0,
-        R: float | None = None,
-        delta: float = 0.1,
-        horizon: int | None = None,
-        budget: float | None = None,
-        standardise: bool = False,
+        cls, space: Any, *, window: Annotated[int | None, "number of newest samples in use"] = None, **given: Any
     ) -> Window:
-        model = options.model(space, kernel, noise, standardise)
-        theory = options.Theory(model, B=B, R=R, delta=delta, horizon=horizon, budget=budget)
-        length = theory.length("window", window)
-        return cls(model, theory.width(width, events=lambda T: T), length)
-
-    @property
-    def space(self) -> Space:
-        return self.model.space
+        setup = cls.setup(space, given)
+        return cls(setup.model, setup.beta(events=lambda T: T), setup.length("window", window))
 
     @property
     def memory(self) -> int:
@@ -67,9 +46,6 @@ class Window:
 
     def start(self) -> Belief:
         return self.model.prior()
-
-    def choose(self, state: Belief, ask: Ask) -> Array:
-        return optimistic(self.model, state, self.width, ask)
 
     def update(self, state: Belief, seen: Observation) -> Belief:
         # while the window fills there is nothing to forget, and this is GP-UCB to the last bit

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from driftwise.lab.demo import MEMORY, WIDTH, Scene
-from driftwise.lab.metrics import Interval
+from driftwise.lab.statistics import Interval
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.regret import regret_curves
 from driftwise.plots.style import CSS, LIGHT, Theme, svg
@@ -15,23 +15,24 @@ from driftwise.report.page import Html, bullets, figure, page, prose, section, t
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NAMES = {"deng-abrupt": "A world that jumps", "deng-slow": "A world that slides"}
-HEADER = ("policy", "regret", "95% interval", "a step", "µs a step")
+NAMES = {"deng-abrupt": "Abrupt changes", "deng-slow": "Slow drift"}
+HEADER = ("policy", "regret", "95% interval", "per step", "seeds", "µs per step")
 
 
 def title(scene: Scene) -> str:
-    """What this world is called in the report."""
+    """The name of this environment in the report."""
     return NAMES.get(scene.world, scene.world)
 
 
 def rows(scene: Scene) -> tuple[list[tuple[str, ...]], list[int]]:
-    """The table of one world, and which row has the least regret."""
+    """The table of one environment, and the row with the least regret."""
     made: list[tuple[str, ...]] = [
         (
             label,
             f"{float(total.mean):.0f}",
             between(total),
             f"{float(total.mean) / scene.horizon:.2f}",
+            f"{scene.seeds[label]}",
             f"{1e6 * scene.seconds[label]:.0f}",
         )
         for label, total in scene.totals.items()
@@ -47,11 +48,11 @@ def between(interval: Interval) -> str:
 
 
 def regret_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
-    """R(t) of the three policies that are looked at closely."""
+    """R(t) of the policies that are shown in detail."""
     curves = {
-        _short(label): (c.mean, *((c.low, c.high) if scene.seeds > 1 else (c.mean, c.mean)))
+        _short(label): (c.mean, *((c.low, c.high) if scene.seeds[label] > 1 else (c.mean, c.mean)))
         for label, c in scene.curves.items()
-        if label in scene.inside
+        if label in scene.closeups
     }
     return regret_curves(curves, changes=scene.changes, theme=theme, size=(6.4, 3.5))
 
@@ -60,8 +61,8 @@ def belief_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
     """The truth, and what each policy believed of it."""
     panels = [Panel("The truth", scene.truth)]
     panels += [
-        Panel(label, seen.trace.belief, asked=seen.trace.asked[:, 0], restarts=seen.restarts, window=seen.window)
-        for label, seen in scene.inside.items()
+        Panel(label, run.trace.belief, asked=run.trace.asked[:, 0], restarts=run.restarts, window=run.window)
+        for label, run in scene.closeups.items()
     ]
     return belief_over_time(panels, candidates=scene.candidates, best=scene.best, theme=theme)
 
@@ -69,45 +70,49 @@ def belief_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
 def demo_page(scenes: Sequence[Scene], *, version: str) -> str:
     """The whole report."""
     first = scenes[0]
+    most, few = max(first.seeds.values()), min(first.seeds.values())
     return page(
         "Keeping up with a moving optimum",
-        "GP-UCB finds the best setting of something you can only try. When that something changes, what it learned "
-        "turns against it. Two small changes, to forget at intervals or to forget beyond a window, keep it on track.",
+        "GP-UCB finds the best setting of something you can only try. When that something changes, its old "
+        "observations mislead it. Restarts, a sliding window, or a model of the change keep it on track.",
         section(
             "In one picture",
             figure(
-                svg(belief_figure(first, CSS), label="belief over time in a world that jumps"),
-                "Time runs to the right, settings up; bright is good. The top strip is the truth, which jumps at "
-                f"{_and(first.changes)}. Each strip below is what a policy **believed** at that moment, with a red dot "
-                "where it asked and a line where the optimum really was. GP-UCB mixes all the worlds it has seen into "
-                "one; the others let go.",
+                svg(belief_figure(first, CSS), label="belief over time with abrupt changes"),
+                "Time runs to the right, settings up, and bright is good. The top strip is the true function, which "
+                f"changes at {_and(first.changes)}. Each strip below is the posterior mean of a policy at that moment, "
+                "with a red dot where it asked and a line where the optimum really was. GP-UCB averages over all the "
+                "functions it has seen. R-GP-UCB and SW-GP-UCB forget the old ones. `auto` learns from the rewards "
+                "when the function changed, and is given neither kernel nor noise.",
             ),
         ),
         *(_world(scene, with_belief=i > 0) for i, scene in enumerate(scenes)),
         section(
             "How to read this",
             bullets(
-                "**Regret** of a step is the best reward there was less the reward at the setting tried, both without "
+                "**Regret** of a step is the best reward there was minus the reward at the setting tried, both without "
                 "noise. R(T) is its sum over all T steps: lower is better, and a flat curve has found the optimum.",
-                f"**Bands and intervals** are 95% Student intervals of the mean over {first.seeds} seeds. A seed fixes "
-                "both the world and the noise, and all policies meet the same ones.",
+                f"**Bands and intervals** are 95% Student intervals of the mean over {most} seeds, and over {few} for "
+                "`auto`, which takes longer. A seed fixes both the environment and the noise, and all policies meet "
+                "the same ones.",
                 "**R-GP-UCB** forgets everything every H steps; **SW-GP-UCB** keeps the last w observations. "
                 f"H = w = {MEMORY} is a plain choice. The one of the paper's **Remark 2** follows from the horizon T "
-                "and the true amount of change P_T. It is made for the worst case: it forgets sooner than needed here.",
-                f"All policies know the true kernel and noise variance, and use one width, β = {WIDTH:g}.",
-                "The strips show the seed whose GP-UCB regret is the median: neither a lucky nor an unlucky one.",
+                "and the true amount of change P_T. It is made for the worst case and forgets sooner than needed here.",
+                "**auto** is the default of a study. It is given the settings and the rewards only. The other policies "
+                f"know the true kernel and noise variance, and all use the same width, β = {WIDTH:g}.",
+                "The strips show the seed whose GP-UCB regret is the median of those that all policies ran.",
             ),
         ),
         section(
             "Try it",
             bullets(
-                "`driftwise compare --policy gp-ucb --policy sw-gp-ucb:window=30` compares what you like.",
+                "`driftwise compare --policy gp-ucb --policy sw-gp-ucb:window=30` compares policies of your choice.",
                 "`driftwise study create prices --float price=5:20` starts tuning something of your own.",
-                "`driftwise theory` says what the theorems promise, as numbers.",
+                "`driftwise theory` prints what the theorems promise, as numbers.",
             ),
         ),
-        footer=f"Made by driftwise {version}: {len(scenes)} worlds, {first.seeds} seeds, T = {first.horizon}. "
-        "The worlds are those of Deng et al. (2022): 100 settings, functions drawn from an RBF kernel's space.",
+        footer=f"Made by driftwise {version}: {len(scenes)} environments, T = {first.horizon}. "
+        "The environments are those of Deng et al. (2022): 100 settings, functions drawn from an RBF kernel's space.",
     )
 
 
@@ -118,13 +123,13 @@ def _world(scene: Scene, *, with_belief: bool) -> Html:
         table(HEADER, [(row[0].replace(" = ", "\u00a0=\u00a0"), *row[1:]) for row in cells], best=best),
         figure(
             svg(regret_figure(scene, CSS), label=f"cumulative regret, {scene.world}"),
-            f"What each policy has lost so far, on average over {scene.seeds} seeds, with 95% bands.",
+            "Cumulative regret, averaged over the seeds, with 95% bands.",
         ),
     ]
     if with_belief:
         caption = (
-            f"Seed {scene.shown}, from inside. The function slides, and no jump gives the change away; its optimum "
-            "may leap all the same, when another hill becomes the highest."
+            f"Seed {scene.shown} in detail. The function drifts slowly, but its optimum may still jump, when another "
+            "maximum becomes the highest."
         )
         parts.append(figure(svg(belief_figure(scene, CSS), label=f"belief over time, {scene.world}"), caption))
     return section(title(scene), *parts)
@@ -135,9 +140,10 @@ def _finding(scene: Scene) -> str:
     plain, *others = scene.totals.items()
     label, best = min(others, key=lambda item: float(item[1].mean))
     ratio = float(plain[1].mean) / max(float(best.mean), 1e-12)
-    apart = scene.seeds > 1 and all(not total.overlaps(plain[1]) and total.mean < plain[1].mean for _, total in others)
+    several = min(scene.seeds.values()) > 1
+    apart = several and all(not total.overlaps(plain[1]) and total.mean < plain[1].mean for _, total in others)
     verdict = (
-        "All four that forget do better than it, with intervals that do not touch."
+        "All the others do better than it, with intervals that do not overlap."
         if apart
         else "Not all of the others are clearly better than it in this run."
     )
@@ -148,7 +154,7 @@ def _finding(scene: Scene) -> str:
     )
     return (
         f"{change} (`{scene.world}`, T = {scene.horizon}, P_T = {scene.variation:.1f}). "
-        f"**{plain[0]}** loses {float(plain[1].mean):.0f}, **{label}** {float(best.mean):.0f}: "
+        f"The regret of **{plain[0]}** is {float(plain[1].mean):.0f}, that of **{label}** {float(best.mean):.0f}: "
         f"{ratio:.1f} times less. {verdict}"
     )
 

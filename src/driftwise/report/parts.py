@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LONG = 16  # rows: a longer table is folded
+WRAP = 100  # characters in a line of a Markdown file
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,11 @@ def folded(made: Table) -> Html:
 
 def as_markdown(parts: Sequence[Part], *, title: str, lead: Sequence[str], images: str | None) -> str:
     """A Markdown file; pictures are linked to as PNG in `images`, or left out; long tables are left out."""
-    lines = [f"# {title}", "", *(line for words in lead for line in (words, ""))]
+    lines = [f"# {title}", "", *(line for words in lead for line in (_wrapped(words), ""))]
     for part in parts:
         lines += [f"## {part.title}", ""]
-        lines += [line for words in part.words for line in (words, "")]
-        lines += [*(f"- {point}" for point in part.points), ""] if part.points else []
+        lines += [line for words in part.words for line in (_wrapped(words), "")]
+        lines += [*(_wrapped(point, "- ") for point in part.points), ""] if part.points else []
         if images is not None:
             for picture in part.pictures:
                 lines += [f"![{picture.caption}]({address(f'{images}/{picture.name}.png')})", ""]
@@ -131,6 +133,19 @@ def as_markdown(parts: Sequence[Part], *, title: str, lead: Sequence[str], image
                 lines += [f"{made.caption}", ""] if made.caption else []
                 lines += _markdown_table(made)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _wrapped(words: str, bullet: str = "") -> str:
+    """Lines of at most WRAP characters. A sign stays with its number: at the start of a line it would be a bullet.
+
+    >>> print(_wrapped("word " * 19 + "a + b", "- "))
+    - word word word word word word word word word word word word word word word word word word word
+      a + b
+    """
+    joined = re.sub(r" ([-+*=>#]) ", "\0\\1 ", words)
+    wrapper = textwrap.TextWrapper(WRAP, break_long_words=False, break_on_hyphens=False)
+    wrapper.initial_indent, wrapper.subsequent_indent = bullet, " " * len(bullet)
+    return wrapper.fill(joined).replace("\0", " ")
 
 
 def code(written: str) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 TITLE = "The theory, measured"
 LEAD = (
-    "What the theorems promise, beside what happens: how often the confidence bands are left, how far the regret is "
-    "below its bounds, with which powers of T and P_T it grows, and how fast γ does."
+    "This page compares what the theorems guarantee with what happens in simulations: how often the confidence bands "
+    "are left, how far the regret is below its bounds, with which powers of T and P_T it grows, and how fast γ grows."
 )
 
 
@@ -39,7 +39,7 @@ def html(made: Sequence[Part], *, folder: str, footer: str) -> str:
 
 def markdown(made: Sequence[Part], *, command: str, images: str | None) -> str:
     """As a Markdown file."""
-    lead = (LEAD, f"Made by {code(command)}. Symbols are those of notation.md; the bounds are those of theory.md.")
+    lead = (LEAD, f"Made by {code(command)}. Symbols are those of notation.md. The bounds are those of theory.md.")
     return as_markdown(made, title=TITLE, lead=lead, images=images)
 
 
@@ -53,18 +53,18 @@ def _coverage(measured: Measured) -> Part:
         told = f"{row.failures} · {row.tightest:.2f} · {row.informative:.0%}"
         cells.setdefault((row.world, row.policy), []).append(told)
     rows = [(*place, *made) for place, made in cells.items()]
-    caption = f"Of {s.runs:,} runs, how many leave the band · the largest error · where it says something"
+    caption = f"Runs of {s.runs:,} that leave the band · largest error · informative share"
     fields = ("world", "policy", "band", "runs", "failures", "most", "tightest", "informative")
     return Part(
         "Do the bands hold?",
         words=(
-            f"‖f_t‖ = 1, {s.candidates} candidates on [0, 1], k = RBF(0.2), noise of standard deviation {s.R:g}, "
-            f"λ = 0.01, T = {s.coverage_horizon}, H = w = {s.coverage_length}, δ = {s.delta:g}. A run fails if a band "
-            "is left at any step, at any candidate. **lemma**: βσ + ξ Σ‖f_{s+1} − f_s‖, Lemmas 1 and 2; "
-            "**drift-aware**: "
-            "βσ + V‖α‖₁; **relaxed**: (β + V√(n/λ))σ; **no drift term**: βσ. Largest error: |f − μ| over the band, 1 "
-            "being "
-            "its edge. Says something: the share of steps and candidates where the band excludes a part of |f| ≤ B.",
+            f"The functions have norm ‖f_t‖ = 1 on {s.candidates} candidates of [0, 1] with k = RBF(0.2). The noise "
+            f"has standard deviation {s.R:g}, and λ = 0.01, T = {s.coverage_horizon}, H = w = {s.coverage_length}, "
+            f"δ = {s.delta:g}. A run fails if a band is left at any step, at any candidate.",
+            "Four bands are tested: **lemma**, βσ + ξ Σ‖f_{s+1} − f_s‖ of Lemmas 1 and 2; **drift-aware**, βσ + V‖α‖₁; "
+            "**relaxed**, (β + V√(n/λ))σ; and **no drift term**, βσ. The largest error is that of |f − μ| divided by "
+            "the half-width of the band. The informative share is that of the steps and candidates at which the band "
+            "excludes a part of |f| ≤ B.",
         ),
         points=verdicts.of_coverage(measured.coverage, s.delta),
         tables=[Table(caption, ("world", "policy", *BANDS), rows)],
@@ -94,19 +94,18 @@ def _bounds(measured: Measured) -> Part:
     return Part(
         "Regret and its bounds",
         words=(
-            "f_t = cos(θ_t) g + sin(θ_t) h turns at a constant rate, g and h orthonormal, so that B = 1 and P_T are "
-            "exact. "
-            f"H and w are Remark (2)'s, for the true P_T; means over {s.seeds} seeds. **Realised**: "
-            "drift + 2Σβ_tσ_{t−1}(x_t) of the run itself. An asterisk marks what is vacuous: at least 2BT.",
+            "The function f_t = cos(θ_t) g + sin(θ_t) h rotates at a constant rate. g and h are orthonormal, so that "
+            "B = 1 and P_T are exact. H and w follow Remark (2) for the true P_T. All figures are means over "
+            f"{s.seeds} seeds. The **realised** bound is drift + 2Σβ_tσ_{{t−1}}(x_t) of the run itself. An asterisk "
+            "marks a vacuous bound, one of at least 2BT.",
         ),
         points=verdicts.of_bounds(cells),
         pictures=[
             Picture(
                 "theory-bounds",
                 lambda theme: bounds_figure(cells, budget, theme),
-                f"Mean regret at P_T = {budget:g} (lines with dots), and what is known of it: afterwards, "
-                f"beforehand, and "
-                "without any theorem (2BT).",
+                f"Mean regret at P_T = {budget:g} (lines with dots), the realised and a-priori bounds, and the trivial "
+                "bound 2BT.",
                 Data("theory-regret", fields, rows),
             )
         ],
@@ -201,15 +200,12 @@ def _exponents(measured: Measured) -> Part:
     return Part(
         "Exponents",
         words=(
-            "The slope of ln R against ln T at fixed P_T, and against ln P_T at fixed T, by least squares on the "
-            "grid above; "
-            "intervals by drawing seeds with replacement. The theorems say Õ(γ^{7/8} P_T^{1/4} T^{3/4}). **The "
-            "bound's own** "
-            "is the slope of the a-priori bound on the same grid, with its constants, logarithms and rounding of H. "
-            "A bound "
-            "limits growth from above: an exponent below it is no contradiction, and one above it over a finite "
-            "range is none "
-            "either, where the bound's own is above it too.",
+            "An exponent is the slope of ln R against ln T at fixed P_T, or against ln P_T at fixed T, by least "
+            "squares on the grid above. Intervals are bootstrapped over seeds. The theorems state "
+            "Õ(γ^{7/8} P_T^{1/4} T^{3/4}). **The bound's own** is the slope of the a-priori bound on the same grid, "
+            "with its constants, logarithms and rounding of H.",
+            "A bound limits growth from above. An exponent below it is no contradiction. Neither is one above it over "
+            "a finite range, if the bound's own exponent is above it too.",
         ),
         points=verdicts.of_exponents(found),
         pictures=[
@@ -264,11 +260,9 @@ def _linear(measured: Measured) -> Part:
     return Part(
         "The linear special case",
         words=(
-            f"k(x, y) = xᵀy on {s.linear_points} points with 0.9 ≤ ‖x‖ ≤ 1, f_t(x) = θ_tᵀx, ‖θ_t‖ = 1, λ = 1, widths "
-            f"of the "
-            "lemmas. γ = O(d ln T), so the theorems say Õ(d^{7/8} P_T^{1/4} T^{3/4}). The linear bandits get the "
-            "same length "
-            "and the same width.",
+            f"Here k(x, y) = xᵀy on {s.linear_points} points with 0.9 ≤ ‖x‖ ≤ 1, f_t(x) = θ_tᵀx with ‖θ_t‖ = 1, λ = 1, "
+            "and the widths are those of the lemmas. γ = O(d ln T), so the theorems state "
+            "Õ(d^{7/8} P_T^{1/4} T^{3/4}). The linear bandits get the same window length and the same width.",
         ),
         points=verdicts.of_linear(measured.linear),
         tables=[Table("", header, rows)],
@@ -293,11 +287,10 @@ def _growth(measured: Measured) -> Part:
     return Part(
         "γ and its orders",
         words=(
-            f"γ_n searched greedily on {curves[0].points:,} points of [0, 1]^d, lengthscale 0.2, λ = 0.01: at least "
-            f"the line, "
-            "at most the top of the band, e/(e − 1) times it. The orders have no constants; each is scaled to meet γ "
-            "at the "
-            f"last n = {n:,}. Slopes are over the last decade of n.",
+            f"γ_n is searched greedily on {curves[0].points:,} points of [0, 1]^d, with length scale 0.2 and λ = 0.01. "
+            "The true value lies between the line and the top of the band, e/(e − 1) times higher. The orders of the "
+            f"literature have no constants. Each is scaled to meet γ at the last n = {n:,}. Slopes are those of the "
+            "last decade of n.",
         ),
         points=verdicts.of_growth(curves),
         pictures=[

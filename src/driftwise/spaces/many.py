@@ -1,9 +1,9 @@
-"""The same search where there are many coordinates: so many points are looked at and no more, whatever the space.
+"""The same search in spaces of many coordinates, with a bounded number of evaluations.
 
-Most coordinates are then those of choices, which have one for each value. A scan of so many points for each of them, or
-a climb along them, would be nearly all the cost, and finds nothing that trying values does not find. So settings are
-scanned at random, and those observed; climbs move numbers alone; and a walk tries other values, some of them where they
-are many: of values that were never tried, one is as good as another.
+Most coordinates then belong to choices, which have one for each value. A scan with so many points for each of them, or
+climbs along them, would be nearly all the cost, and would find nothing that trying values does not find. So the scan is
+of random settings and of those observed; climbs move numbers alone; and a walk tries other values of choices, or a
+random sample of them if there are many: of values that were never tried, one is as good as another.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from driftwise.spaces.ascent import ascend
 from driftwise.spaces.maximise import NEARBY, Cube, Score, apart, stretched
 
 MANY = 64  # coordinates beyond which this is the search
-SCANNED = 2048  # settings at random, or neighbours, at the most
-OBSERVED = 256  # the newest anchors, which are all scanned
+SCANNED = 2048  # random settings, or neighbours, at most
+OBSERVED = 256  # newest anchors that are scanned
 CLIMBS = 16
 FEW = 8  # numbers up to which a slope is a difference quotient along each, else a gradient along every coordinate
 STEP = 1e-6  # of the quotient, in the unit cube
@@ -78,14 +78,14 @@ class Along:
 
 def _scan(score: Score, space: ManyCoordinates, rng: np.random.Generator) -> Array:
     d = space.dim
-    spread = rng.random((limits.rows(d, most=SCANNED), d))
-    spread[:, space.ordered] = stretched(spread[:, space.ordered])
+    scan = rng.random((limits.rows(d, most=SCANNED), d))
+    scan[:, space.ordered] = stretched(scan[:, space.ordered])
     anchors = score.anchors().reshape(-1, d)
     if not len(anchors):
-        return space.snap(spread)
+        return space.snap(scan)
     near = anchors[rng.integers(len(anchors), size=NEARBY)]
     near = np.clip(near + 0.05 * space.ordered * rng.standard_normal(near.shape), 0.0, 1.0)
-    return space.snap(np.vstack([spread, anchors[-OBSERVED:], near]))
+    return space.snap(np.vstack([scan, anchors[-OBSERVED:], near]))
 
 
 def _climbed(score: Score, starts: Array, free: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Where the maximum of an acquisition is looked for: a low-discrepancy scan, then a climb from the best few.
+"""The search for the maximum of an acquisition function: a low-discrepancy scan, then climbs from the best points.
 
 Deterministic in (seed, number). The constants were chosen by measurement (docs/speed.md).
 """
@@ -6,26 +6,25 @@ Deterministic in (seed, number). The constants were chosen by measurement (docs/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.stats import qmc
 
 from driftwise.records import Array, Ask
 from driftwise.rng import generator
 from driftwise.spaces.ascent import ascend
+from driftwise.spaces.sobol import sobol
 
-SCAN = 128  # points of the scan for every dimension
+SCAN = 128  # points of the scan per dimension
 STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off: maxima of σ lie on faces and in corners
 RECENT = 16  # the newest anchors are scanned too
 NEARBY = 32  # and so many points around any of them
-STARTS = 8  # climbs, or two and two for every dimension if these are more
+STARTS = 8  # climbs, or 2 + 2d if that is more
 
 
 class Score(Protocol):
-    """What is maximised."""
+    """A function that is maximised."""
 
     def __call__(self, X: Array) -> Array:
         """Its value at the rows of X: (m,)."""
@@ -36,12 +35,12 @@ class Score(Protocol):
         ...
 
     def anchors(self) -> Array:
-        """Points near which the maximum may well be: (a, d), possibly none."""
+        """Points near which the maximum may be: (a, d), possibly none."""
         ...
 
 
 class Cube(Protocol):
-    """What `maximise` needs to know of a space."""
+    """The part of a space that `maximise` uses."""
 
     @property
     def dim(self) -> int: ...
@@ -70,7 +69,7 @@ def maximise(score: Score, space: Cube, ask: Ask) -> Array:
 
 
 def _climbs(space: Cube) -> int:
-    """How many there are at a time."""
+    """How many climbs there are at a time."""
     return max(STARTS, 2 + 2 * space.dim)
 
 
@@ -83,25 +82,19 @@ def _top(score: Score, starts: Array, space: Cube) -> tuple[Array, float]:
 
 def _scan(score: Score, d: int, ask: Ask) -> Array:
     rng = generator(ask.seed, ask.number)
-    shifted = _sobol(d, SCAN * d) + rng.random(d)
+    shifted = sobol(d, SCAN * d) + rng.random(d)
     shifted -= shifted >= 1.0
-    spread = stretched(shifted)
+    scan = stretched(shifted)
     anchors = score.anchors().reshape(-1, d)
     if not len(anchors):
-        return spread
+        return scan
     near = anchors[rng.integers(len(anchors), size=NEARBY)] + 0.05 * rng.standard_normal((NEARBY, d))
-    return np.vstack([spread, anchors[-RECENT:], np.clip(near, 0.0, 1.0)])
+    return np.vstack([scan, anchors[-RECENT:], np.clip(near, 0.0, 1.0)])
 
 
 def stretched(U: Array) -> Array:
-    """Points of the cube moved outwards, and cut off at its faces."""
+    """Points of the cube moved outwards, and clipped at its faces."""
     return np.clip(0.5 + STRETCH * (U - 0.5), 0.0, 1.0)
-
-
-@lru_cache(maxsize=64)
-def _sobol(d: int, n: int) -> Array:
-    points: Array = qmc.Sobol(d, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
-    return points[:n]
 
 
 def apart(points: Array, values: Array, n: int) -> list[int]:

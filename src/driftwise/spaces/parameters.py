@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -24,7 +25,7 @@ LARGEST = 2**40  # whole numbers up to here survive the way to [0, 1] and back, 
 class Float:
     """A real number from `low` to `high`; with `log`, on a logarithmic scale.
 
-    >>> round(Float(1, 100, log=True).decode((0.5,)), 9)
+    >>> Float(1, 100, log=True).decode((0.5,))
     10.0
     """
 
@@ -49,15 +50,24 @@ class Float:
         number = checks.real("value", value)
         if not self.low <= number <= self.high:
             raise InvalidInput(f"must be {self.range}, got {checks.shown(value)}")
-        low, high = _ends(self.low, self.high, self.log)
-        unit = ((math.log(number) if self.log else number) - low) / (high - low)
-        return (min(max(unit, 0.0), 1.0),)
+        return (self._unit(number),)
 
     def decode(self, unit: tuple[float, ...]) -> float:
+        """The value with this coordinate; of several, which differ in their last digits only, the shortest to write."""
         low, high = _ends(self.low, self.high, self.log)
         u = checks.point("unit", unit, 1)[0]
-        mixed = (1 - u) * low + u * high  # exact at both ends, as low + u (high − low) is not
-        return min(max(math.exp(min(mixed, high)) if self.log else mixed, self.low), self.high)
+        mixed = (1 - u) * low + u * high
+        value = min(max(math.exp(min(mixed, high)) if self.log else mixed, self.low), self.high)
+        return next((short for short in self._shorter(value) if self._unit(short) == u), value)
+
+    def _unit(self, number: float) -> float:
+        low, high = _ends(self.low, self.high, self.log)
+        return min(max(((math.log(number) if self.log else number) - low) / (high - low), 0.0), 1.0)
+
+    def _shorter(self, value: float) -> Iterator[float]:
+        """Both ends and 0, which no rounding reaches, then `value` to ever more digits."""
+        rounded = (float(f"{value:.{digits}g}") for digits in range(1, 17))
+        yield from (short for short in chain((self.low, self.high, 0.0), rounded) if self.low <= short <= self.high)
 
     def snap(self, U: Array) -> Array:
         return np.clip(U, 0.0, 1.0)
@@ -144,7 +154,7 @@ class Int:
         return np.array([self.encode(value) for value in range(self.low, self.high + 1)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Choice:
     """One of several values, none nearer to another: a coordinate for each, of which one is 1.
 
@@ -156,14 +166,14 @@ class Choice:
 
     continuous = False
 
-    def __post_init__(self) -> None:
-        if isinstance(self.values, str | set | frozenset) or not hasattr(self.values, "__iter__"):
-            raise InvalidInput(f"a Choice takes a list of values, got {checks.shown(self.values)}")
-        given = checks.each("a Choice's values", self.values, lambda _, value: value, "['a', 'b']")
-        values = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
-        if not values:
+    def __init__(self, values: Sequence[str | int | float | bool | None]) -> None:
+        if isinstance(values, str | set | frozenset) or not hasattr(values, "__iter__"):
+            raise InvalidInput(f"a Choice takes a list of values, got {checks.shown(values)}")
+        given = checks.each("a Choice's values", values, lambda _, value: value, "['a', 'b']")
+        kept = tuple(v.item() if isinstance(v, np.generic) else v for v in given)
+        if not kept:
             raise InvalidInput("a Choice needs at least one value, got none")
-        for value in values:
+        for value in kept:
             if not isinstance(value, str | int | float | bool | None):
                 raise InvalidInput(f"a Choice takes text, numbers, booleans or None, got {checks.shown(value)}")
             if isinstance(value, float):
@@ -174,9 +184,9 @@ class Choice:
                 )
             elif isinstance(value, str):
                 checks.text("a Choice's value", value)
-        if len({_identity(v) for v in values}) < len(values):
-            raise InvalidInput(f"a Choice's values must differ, got {checks.shown(list(values))}")
-        object.__setattr__(self, "values", values)
+        if len({_identity(v) for v in kept}) < len(kept):
+            raise InvalidInput(f"a Choice's values must differ, got {checks.shown(list(kept))}")
+        object.__setattr__(self, "values", kept)
 
     @property
     def size(self) -> int:

@@ -1,4 +1,10 @@
-"""The log, kept: SQLite in a file, or the same in memory."""
+"""The log of a study in SQLite, in a file or in memory.
+
+Read `base` first: the records and the three protocols of a store. `log` implements ask and tell, `view` the queries,
+`rows`, `keys` and `checksums` what is stored. `sqlite` and `connection` hold transactions and locks, `queue` the turns
+of processes, `forks` and `files` what happens to files. `codec` turns descriptions into JSON and `config_diff` compares
+them. `verify` checks and salvages a file; `old_format` and `upgrade` read files of format 1.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +23,15 @@ _shared: weakref.WeakValueDictionary[Path, SqliteStore] = weakref.WeakValueDicti
 
 
 def open_store(path: str | os.PathLike[str] | None, *, create: bool = True) -> SqliteStore:
-    """The store at `path`, one a process; None: a new one in memory. Without `create` the file must be there."""
+    """The store at `path`, one per process, or a new one in memory if `path` is None.
+
+    Unless `create` is true, the file must exist.
+    """
     if path is None:
         return SqliteStore(None)
     place = files.as_path(path)
     if not create and not place.exists():
-        raise NotFoundError(f"there is no file {place}")
+        raise NotFoundError(f"there is no file {place}; create a study there first, or give another path")
     with forks.opening:
         store = _shared.get(place.resolve())
         if store is None or not store.is_current():

@@ -1,4 +1,4 @@
-"""What a store is: a keeper of logs. A few records and three small protocols; `tests/contracts/` holds them to it."""
+"""What a store is: a few records and three small protocols. `tests/contracts/store.py` tests every implementation."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Where a log stands. None of these is ever counted: each is kept up to date by the transaction that changes it."""
+    """The counts of a log. No rows are counted: the transaction that changes a count updates it."""
 
-    last: int = 0  # the greatest number given out
+    last: int = 0  # the largest number assigned
     asked: int = 0  # suggestions made
-    told: int = 0  # observations stored, of which
-    unasked: int = 0  # nobody had asked for
+    told: int = 0  # observations stored
+    unasked: int = 0  # of these, observations that were not suggested
     abandoned: int = 0
     jittered: int = 0  # suggestions that needed jitter
-    jitter: float = 0.0  # the largest
+    jitter: float = 0.0  # the largest jitter
 
     @property
     def awaited(self) -> int:
@@ -31,7 +31,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A suggestion as it is kept."""
+    """A suggestion as it is stored."""
 
     number: int
     id: str
@@ -43,19 +43,19 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What a policy answered: the point, the user's time, and the jitter that its belief needed."""
+    """The choice of a policy: the point, the user's time, and the jitter that the posterior needed."""
 
     x: Point
     at: float
     jitter: float = 0.0
 
 
-Choice = Callable[[], Chosen]  # the policy's work, all that it needs in hand
+Choice = Callable[[], Chosen]  # computes the choice from data that are already read
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The answer to tell: `newer` observations (counted up to a limit) have greater numbers than this one's."""
+    """The answer to tell: `newer` observations (counted up to a limit) have larger numbers than this one."""
 
     number: int
     new: bool
@@ -64,42 +64,42 @@ class Told:
 
 
 class View(Protocol):
-    """A log as one transaction sees it. It is of no use after the transaction: take from it what you need."""
+    """A log as one transaction sees it. It must not be used after the transaction."""
 
     @property
     def counts(self) -> Counts: ...
 
     @property
     def head(self) -> int:
-        """A checksum chained over all observations in the order they arrived: it tells one history from another."""
+        """A checksum chained over all observations in the order they arrived. It identifies a history."""
         ...
 
     def pending(self, patience: int) -> list[Asked]:
-        """Suggestions among the last `patience` made that are still awaited, oldest first."""
+        """The suggestions among the last `patience` that still await a reward, oldest first."""
         ...
 
     def arrived(self, after: int, head: int) -> list[Observation]:
-        """Observations in the order they arrived, without the first `after`, whose head was `head`.
+        """The observations in the order they arrived, without the first `after`, whose head was `head`.
 
-        A `StoreError` where the log does not continue the one that had this head: a backup may have been restored.
+        Raises a `StoreError` if the log does not continue the one that had this head, as after a restored backup.
         """
         ...
 
     def tail(self, limit: int | None = None, *, above: int = 0) -> list[Observation]:
-        """The `limit` observations of the greatest numbers, of those above `above`, in the order of their numbers."""
+        """The `limit` observations with the largest numbers above `above`, in the order of their numbers."""
         ...
 
     def newest(self) -> Observation | None:
-        """The observation of the greatest number."""
+        """The observation with the largest number."""
         ...
 
     def start_of_tail(self, limit: int) -> int:
-        """The number of the first of the last `limit` observations; 0 where there are fewer."""
+        """The number of the first of the last `limit` observations; 0 if there are fewer."""
         ...
 
 
 class Log(Protocol):
-    """One study's log. Every method is one transaction: whole or not at all, and on the disk when it returns."""
+    """The log of one study. Every method is one transaction, which is on the disk as a whole when it returns."""
 
     @property
     def name(self) -> str: ...
@@ -107,10 +107,10 @@ class Log(Protocol):
     def description(self) -> str: ...
 
     def ask(self, key: str | None, prepare: Callable[[View], Choice], patience: int) -> Asked:
-        """The suggestion with this key; where there is none, a new one.
+        """The suggestion with this key, or a new one if there is none.
 
-        `prepare` reads from the log what the choice depends on, and the choice is then made outside any transaction.
-        Meanwhile nobody else takes a number. The suggestion counts as pending while the next `patience` are made.
+        `prepare` reads from the log what the choice depends on. The choice is then made outside any transaction, while
+        no other process takes a number. The suggestion counts as pending while the next `patience` are made.
         """
         ...
 
@@ -119,19 +119,19 @@ class Log(Protocol):
         ...
 
     def observe(self, x: Point, y: float, at: float | None, key: str | None, limit: int | None) -> Told:
-        """Store a reward that nobody asked for, once for each key."""
+        """Store a reward that was not suggested, once for each key."""
         ...
 
     def abandon(self, id: str) -> None:
-        """No longer await a suggestion's reward."""
+        """Stop waiting for the reward of a suggestion."""
         ...
 
     def read(self, work: Callable[[View], Result]) -> Result:
-        """What `work` makes of the log as it stands. It should take what it needs and compute later."""
+        """Return what `work` returns for the present log. It should read what it needs and compute later."""
         ...
 
     def observations(self) -> Iterator[Observation]:
-        """All of it, in the order of numbers, a page at a time."""
+        """All observations in the order of their numbers, read page by page."""
         ...
 
 
@@ -139,7 +139,7 @@ class Store(Protocol):
     """Several logs by name."""
 
     def create(self, name: str, description: str) -> Log:
-        """The log of that name; a new one where there is none."""
+        """The log of that name, or a new one if there is none."""
         ...
 
     def open(self, name: str) -> Log:

@@ -1,4 +1,4 @@
-"""What every row of a file carries: a checksum over all of its values, so that a damaged row is never believed."""
+"""Checksums: every row has one over all of its values, so that a damaged row is detected."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from driftwise.errors import StoreError
 from driftwise.records import Point
 
-ADVICE = "restore it from a copy, or see what is whole with: driftwise study check"
+ADVICE = "restore it from a copy, or see which rows are intact with: driftwise study check"
 
 
 def checksum(*values: Any, data: bytes = b"") -> int:
@@ -18,7 +18,7 @@ def checksum(*values: Any, data: bytes = b"") -> int:
     >>> checksum(7, 0.5, "key") == checksum(7, 0.5, "key", data=b"") != checksum(7, 0.5, "kez")
     True
     """
-    # ASCII, since which characters repr escapes depends on the version of Python
+    # ASCII, because the characters that repr escapes depend on the version of Python
     return zlib.crc32(data, zlib.crc32(ascii(values).encode()))
 
 
@@ -34,7 +34,7 @@ def damaged(what: str) -> StoreError:
 
 
 def packed(x: Point) -> bytes:
-    """A point as raw float64.
+    """A point as the bytes of its float64 coordinates.
 
     >>> unpacked(packed((0.1, 0.2)))
     (0.1, 0.2)
@@ -43,5 +43,5 @@ def packed(x: Point) -> bytes:
 
 
 def unpacked(data: bytes) -> Point:
-    """The point again, bit for bit."""
+    """The point of these bytes, bit for bit."""
     return struct.unpack(f"<{len(data) // 8}d", data)

@@ -1,4 +1,4 @@
-"""One connection to a file: a transaction that is undone whatever happens, and files that are still the same ones."""
+"""One connection to a file: it undoes a transaction whatever happens, and notices if the files were replaced."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Identity = tuple[int, int]  # device and inode
 
 
 class Raw(sqlite3.Connection):
-    """SQLite's connection, whose transactions and whose end are in our hands alone.
+    """SQLite's connection, whose transactions and closing only we control.
 
-    A cursor that an exception's traceback keeps alive holds on to its transaction, and so to the file's lock: also
-    after the connection was closed. So no cursor is forgotten, and all are closed before a transaction is rolled back.
+    A cursor that the traceback of an exception keeps alive holds its transaction, and thereby the file's lock, even
+    after the connection was closed. Therefore all cursors are recorded, and closed before a transaction is rolled back.
 
-    SQLAlchemy commits, rolls back and closes as it sees fit, at times when an object of its own is collected, which may
-    be in the middle of a later transaction. Here that does nothing.
+    SQLAlchemy commits, rolls back and closes whenever one of its objects is garbage-collected, which may be in the
+    middle of a later transaction. Here these methods do nothing.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -53,7 +53,7 @@ class Raw(sqlite3.Connection):
         super().commit()
 
     def undo(self) -> None:
-        """Let go of every lock; what was not committed is gone."""
+        """Release every lock. What was not committed is discarded."""
         self._close_cursors()
         if self.in_transaction:
             super().rollback()
@@ -64,13 +64,13 @@ class Raw(sqlite3.Connection):
         self._cursors.clear()
 
     def shut(self) -> None:
-        """Close it for good."""
+        """Close the connection."""
         self.undo()
         super().close()
 
 
 class Link:
-    """The connection to `path`, opened when needed; to a database in memory where that is None."""
+    """The connection to `path`, opened when needed, or to a database in memory if `path` is None."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -82,7 +82,7 @@ class Link:
             self._raw = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, factory=Raw)
 
     def begin(self, how: str) -> sa.Connection:
-        """A connection in a transaction that was just begun. What an earlier one left is undone."""
+        """A connection with a new transaction. What an earlier one left is undone."""
         raw = self._raw or self._open()
         if raw.in_transaction:
             raw.undo()
@@ -98,7 +98,7 @@ class Link:
         return self._wrapped
 
     def commit(self) -> None:
-        """On the disk when this returns, and in the file that has the path's name."""
+        """Commit. The data are on the disk when this returns, in the file that has the path's name."""
         assert self._raw is not None
         self._raw.keep()
         self.check_files()
@@ -109,12 +109,12 @@ class Link:
             self._raw.undo()
 
     def undo(self) -> None:
-        """Undo the transaction, and forget SQLAlchemy's own state, which an interrupt may have left half-made."""
+        """Undo the transaction and discard SQLAlchemy's own state, which an interrupt may have left incomplete."""
         self._wrapped = None
         self.roll_back()
 
     def shut(self) -> None:
-        """Close it; what is in memory is gone."""
+        """Close the connection. A database in memory is lost."""
         raw, self._raw, self._wrapped = self._raw, None, None
         if raw is not None:
             raw.shut()
@@ -149,10 +149,10 @@ class Link:
         return self._raw is None or self._identities()[:1] == self._files[:1]
 
     def check_files(self) -> None:
-        """Refuse to go on where the file, its log or the log's index is no longer the one that was opened.
+        """Raise a `StoreError` if the file, its log or the log's index is no longer the one that was opened.
 
-        Without this, what is written into a deleted log is acknowledged and gone, and two processes with different
-        indexes take the same number.
+        Without this check, data written into a deleted log would be acknowledged and lost, and two processes with
+        different indexes would take the same number.
         """
         now = self._identities() if self.path is not None else self._files
         if now == self._files:
@@ -162,12 +162,12 @@ class Link:
             self.shut()
         raise StoreError(
             f"{self.path}{gone}: it was moved, replaced or deleted while the study was open; what was acknowledged "
-            "last may be lost. Put the file back, or open the study anew"
+            "last may be lost. Put the file back, or open the study again"
         )
 
 
 def connect(path: Path) -> Raw:
-    """The file must be there: mode=rw never makes one."""
+    """A connection to an existing file: mode=rw never creates one."""
     uri = f"{path.as_uri()}?mode=rw"
     return sqlite3.connect(
         uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Raw

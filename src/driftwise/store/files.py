@@ -1,4 +1,4 @@
-"""Files: which may be opened, how a new one comes to be, what SQLite's errors mean. A file refused is not touched."""
+"""Files: which ones may be opened, how one is created, and what SQLite's errors mean. A refused file is unchanged."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ MAGIC = b"SQLite format 3\0"
 SQLITE_ERRORS = (sqlite3.Error, sa.exc.DBAPIError, UnicodeDecodeError)
 
 WHY = {
-    sqlite3.SQLITE_NOTADB: "it is no study file",
+    sqlite3.SQLITE_NOTADB: "it is no study file; give another path",
     sqlite3.SQLITE_CORRUPT: f"it is damaged or truncated; {ADVICE}",
     sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
     sqlite3.SQLITE_FULL: "the disk is full; make room and try again",
-    sqlite3.SQLITE_IOERR: "the disk refused to read or write",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write; check the disk and try again",
     sqlite3.SQLITE_CANTOPEN: "it or its folder cannot be opened; make both readable and writable",
-    sqlite3.SQLITE_TOOBIG: "the description is too large",
+    sqlite3.SQLITE_TOOBIG: "the description is too large; use a smaller space",
 }
 
 
 def explain(error: Exception, where: str) -> StoreError:
-    """SQLite's error, also as SQLAlchemy wraps it, in the user's words."""
+    """A `StoreError` that explains SQLite's error, which SQLAlchemy may have wrapped."""
     error = getattr(error, "orig", error)
     if isinstance(error, UnicodeDecodeError):
         return StoreError(f"{where}: {WHY[sqlite3.SQLITE_CORRUPT]}")
@@ -45,7 +45,7 @@ def explain(error: Exception, where: str) -> StoreError:
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    """An absolute path, from what a user gave."""
+    """An absolute path from what the user gave."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:":
         raise InvalidInput(f"path must be a file's path, or None for a study in memory, got {path!r:.80}")
@@ -56,7 +56,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check(path: Path) -> None:
-    """Refuse a file that is not ours before SQLite opens it, which might recover or convert it."""
+    """Refuse a file that is not a study before SQLite opens it, because SQLite might recover or convert it."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -71,7 +71,8 @@ def check(path: Path) -> None:
         raise StoreError(f"{path}: it is no study file; give another path, or move it away")
     if _word(header, 60) > VERSION:
         raise StoreError(
-            f"{path}: it was written by a newer driftwise (format {_word(header, 60)}, this one reads {VERSION})"
+            f"{path}: it was written by a newer driftwise (format {_word(header, 60)}, this one reads {VERSION}); "
+            "upgrade driftwise"
         )
     if _is_short(path):
         time.sleep(0.05)  # another process may just have been moving its log into the file
@@ -80,7 +81,7 @@ def check(path: Path) -> None:
 
 
 def _is_short(path: Path) -> bool:
-    """Whether the file has fewer pages than its header says, and no write-ahead log that could have the rest."""
+    """Whether the file has fewer pages than its header says, and no write-ahead log that could contain the rest."""
     with path.open("rb") as file:
         header = file.read(100)
         size = os.fstat(file.fileno()).st_size
@@ -95,11 +96,11 @@ def _word(header: bytes, offset: int) -> int:
 
 
 def make(path: Path, build: Callable[[Path], None]) -> None:
-    """A new file, whole or not at all: built aside, synced, and only then named. An existing file is left alone."""
+    """Create a file: it is built under another name, synced and then renamed. An existing file is left alone."""
     left = Path(f"{path}-wal")
     if left.exists() and left.stat().st_size and not path.exists():
         # SQLite would take it for the new file's own
-        raise StoreError(f"{path}: it is gone but its log is there; put the file back, or move {left} away")
+        raise StoreError(f"{path}: the file is missing but its log exists; put the file back, or move {left} away")
     if not path.parent.is_dir():
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first")
     aside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}.new")
@@ -120,7 +121,7 @@ def _name(aside: Path, path: Path) -> None:
     try:
         os.link(aside, path)
     except FileExistsError:
-        return  # somebody else was faster: theirs is as good
+        return  # another process was faster; its file is as good
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
             raise

@@ -1,6 +1,8 @@
-"""Stores and fork(2). SQLite's locks do not survive a fork: a child that inherits an open connection believes that it
-holds locks which it does not, also on a connection of its own, and the parent may delete the log that the child writes.
-So every connection is closed before the process forks, and both sides open their own when they next need one.
+"""Stores and fork(2).
+
+SQLite's locks do not survive a fork. A child that inherits an open connection believes that it holds locks which it
+does not hold, even on a connection of its own, and the parent may delete the log that the child writes. Therefore every
+connection is closed before the process forks, and both sides open their own when they next need one.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ class Holdable(Protocol):
     def held(self) -> AbstractContextManager[None]: ...
 
 
-opening = threading.RLock()  # held by whoever opens a store, and by whoever forks before any store's own lock
+opening = threading.RLock()  # held while a store is opened; a fork takes it before the locks of the stores
 _watched: weakref.WeakSet[Holdable] = weakref.WeakSet()
 _forking = ExitStack()
 _registered = False
 
 
 def watch(store: Holdable) -> None:
-    """Close this store's connection at every fork from now on."""
+    """Close the connection of this store at every fork from now on."""
     global _registered
     _watched.add(store)
     if not _registered and hasattr(os, "register_at_fork"):

@@ -1,7 +1,7 @@
-"""Keys that users gave: a list in their order, each row of which names the next.
+"""The keys that users gave: a sorted list in which each row names the next key.
 
-So a key that is not found is known not to be there: the row before the place where it would be says what comes after
-it. Were a damaged index to hide a key, the suggestion or the reward that has it would be made a second time.
+The row before the position of a missing key names the key after it, which proves that the key does not exist. If a
+damaged index could hide a key, its suggestion or reward would be stored a second time.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ FIRST = ""  # before all keys, which are never empty
 
 
 def find(connection: sa.Connection, standing: Standing, kind: int, key: str) -> int | None:
-    """The number that has this key; None where none has."""
+    """The number that has this key, or None."""
     before = _up_to(connection, standing, kind, key)
     return before.number if before is not None and before.key == key else None
 
 
 def insert(connection: sa.Connection, standing: Standing, kind: int, key: str, number: int) -> Standing:
-    """Give `number` a key that none has."""
+    """Assign to `number` a key that is not in use."""
     before = _up_to(connection, standing, kind, key)
     after = before.next if before is not None else None
     if before is None:
@@ -53,7 +53,7 @@ def insert(connection: sa.Connection, standing: Standing, kind: int, key: str, n
 
 
 def insert_all(connection: sa.Connection, study: int, keyed: Sequence[tuple[int, str, int]]) -> None:
-    """All the keys of a study that has none yet: (kind, key, number)."""
+    """Insert all the keys (kind, key, number) of a study that has none yet."""
     for kind in (schema.ASKED, schema.OBSERVED):
         numbers = {key: number for of, key, number in keyed if of == kind}
         if numbers:
@@ -68,12 +68,12 @@ def _row(study: int, kind: int, key: str, number: int, after: str | None) -> dic
 
 
 def is_whole(row: Any) -> bool:
-    """Whether a row is as it was written."""
+    """Whether a row matches its checksum."""
     return bool(row.checksum == checksum(row.study, row.kind, row.key, row.number, row.next))
 
 
 def _up_to(connection: sa.Connection, standing: Standing, kind: int, key: str) -> Any:
-    """The row of `key`, or the one before the place where it would be; None where no key of this kind is there."""
+    """The row of `key`, or the one before its position; None if there is no key of this kind."""
     row = connection.execute(_UP_TO, {"s": standing.study, "kind": kind, "k": key}).first()
     if row is None:
         others = connection.scalar(_COUNT_KEYS, {"s": standing.study}) if standing.keyed else 0

@@ -1,4 +1,4 @@
-"""One study's log in SQLite: each method is one transaction, or two where a policy chooses between them."""
+"""The log of one study in SQLite. Each method is one transaction; an ask is two, and the policy chooses in between."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from driftwise.store.schema import ABANDONED, ANSWERED, ASKED, AWAITED, OBSERVED
 from driftwise.store.view import SqliteView
 
 PAGE = 1000  # rows that `observations` reads at a time
-TRIES = 8  # choices that are made anew because somebody took their number, before one is made with the file locked
+TRIES = 8  # choices repeated because another process took their number, before one is made with the file locked
 
 Result = TypeVar("Result")
 
@@ -65,9 +65,9 @@ class SqliteLog:
         return self.store.numbering(lambda: self._ask(key, prepare, patience))
 
     def _ask(self, key: str | None, prepare: Callable[[SqliteView], Choice], patience: int) -> Asked:
-        """Read, choose outside any transaction, and write if the number that it was chosen for is still the next.
+        """Read, choose outside any transaction, and write if the number of the choice is still the next one.
 
-        It always is where everybody waits for their turn; the tries are for whoever does not.
+        It always is if every process waits for its turn. The attempts are for the case that one does not.
         """
         for _ in range(TRIES):
             found = self.read(lambda view: self._with_key(view, key) or (view.counts.last, prepare(view)))
@@ -91,7 +91,7 @@ class SqliteLog:
             return known
         counts, standing = view.counts, view.standing
         number = counts.last + 1
-        # The random part tells this suggestion from that of the same number in a copy of the file.
+        # The random part distinguishes this suggestion from the one with the same number in a copy of the file.
         id = f"{number}-{secrets.token_hex(6)}"
         asked = Asked(number, id, id if key is None else key, chosen.at, chosen.x, chosen.jitter)
         if key is not None:
@@ -147,7 +147,8 @@ class SqliteLog:
             if known is not None:
                 if known.x != x or known.y != y or (at is not None and known.at != at):
                     raise ConflictError(
-                        f"key {key!r} was observed before with another point, reward or time; the first stays"
+                        f"key {key!r} was observed before with another point, reward or time; the first stays, "
+                        "so use another key for another observation"
                     )
                 return view.told(known.number, new=False, limit=limit)
             standing, number = view.standing, view.counts.last + 1

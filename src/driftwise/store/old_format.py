@@ -1,8 +1,8 @@
-"""Files of format 1, as driftwise 0.1 before November 2026 wrote them: read as they are, upgraded by the first write.
+"""Files of format 1, which driftwise 0.1 wrote before November 2026. They are read as they are; a write upgrades them.
 
-In format 1 only an observation's and a suggestion's number, time, point and reward had a checksum, in the point's
-bytes. Reading goes through temporary views, which exist in our connection alone and give the old tables the columns of
-the new ones; a checksum that is NULL there means: look into the point's bytes.
+In format 1 the checksum covered only the number, time, point and reward of a row, and was stored with the bytes of the
+point. Reading goes through temporary views, which exist in this connection only and give the old tables the columns of
+the new ones. There a checksum of NULL means that it is in the bytes of the point.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def show_as_new(raw: sqlite3.Connection) -> None:
 
 
 def unpack(number: int, at: float, y: float, data: Any) -> Point:
-    """The point that an old row's bytes have; a `StoreError` where the row was changed."""
+    """The point in the bytes of an old row. Raises a `StoreError` if the row was changed."""
     raw = data[HEADER.size :] if isinstance(data, bytes) and len(data) >= HEADER.size else b"?"
     try:
         whole = not len(raw) % 8 and HEADER.unpack_from(data) == (VERSION, _checksum(number, at, y, raw))
@@ -52,7 +52,7 @@ def _checksum(number: int, at: float, y: float, raw: bytes) -> int:
 
 
 def awaiting_in(connection: sa.Connection, table: str, study: int) -> tuple[tuple[int, int], ...]:
-    """What `studies.awaiting` would be, had it been kept."""
-    # literally 0, or the index of awaited suggestions is not used
+    """The value that `studies.awaiting` would have."""
+    # a literal 0, because otherwise the index of awaited suggestions is not used
     query = f"SELECT ordinal, number FROM {table} WHERE study = ? AND status = 0 ORDER BY ordinal"
     return tuple((ordinal, number) for ordinal, number in connection.exec_driver_sql(query, (study,)))

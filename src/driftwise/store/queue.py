@@ -1,13 +1,13 @@
 """First come, first served among the processes that use one file.
 
-SQLite's own lock goes to whoever happens to try at the right moment: with sixteen busy processes some wait a hundred
-times as long as others. Here each process draws a ticket and waits until the one before it is done. Nothing depends on
-it but fairness: what keeps the log right is the transaction, so that a process that dies in the queue, or a system
-without such locks, does no harm.
+SQLite's own lock goes to the process that happens to try at the right moment. With sixteen busy processes some wait a
+hundred times as long as others. Here each process draws a ticket and waits until the one before it is done. Only
+fairness depends on this. Transactions keep the log correct, so that a process that dies in the queue does no harm, and
+neither does a system without such locks.
 
-The tickets are in a small file beside the study's, `…-queue`, with four numbers: the next ticket and the one being
-served, of two lanes. A ticket's holder keeps a byte of the file locked; the system lets go of it when the process ends,
-however it ends.
+The tickets are in a small file beside the study, `…-queue`, with four numbers: for each of two lanes the next ticket
+and the one being served. The holder of a ticket keeps a byte of the file locked, which the system releases when the
+process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows: SQLite's own lock will do
+except ImportError:  # Windows: SQLite's own lock is enough
     fcntl = None  # type: ignore[assignment]
 
-TICKETS = 4096  # bytes that are locked in turn: more than processes ever wait
+TICKETS = 4096  # bytes that are locked in turn: more than there are waiting processes
 COUNTER = struct.Struct("<q")
-SOON, LATER = 0.0003, 0.05  # seconds between two looks: of the next in line, and at most
+SOON, LATER = 0.0003, 0.05  # seconds between two attempts: for the next in line, and at most
 
 
 class Queue:
@@ -34,7 +34,7 @@ class Queue:
         self._path, self._lane, self._file = path, lane, -1
 
     def enter(self, patience: float) -> None:
-        """Return when it is our turn, or after `patience` seconds whoever's turn it is."""
+        """Return when it is our turn, or after `patience` seconds in any case."""
         if fcntl is None or (self._file < 0 and not self._open()):
             return
         deadline = time.monotonic() + patience
@@ -49,7 +49,7 @@ class Queue:
         self._write(8, ticket)
 
     def leave(self) -> None:
-        """Let the next one in. To leave twice, or without having entered, does no harm."""
+        """Let the next process in. Leaving twice, or without having entered, is harmless."""
         if self._file >= 0:
             fcntl.lockf(self._file, fcntl.LOCK_UN, TICKETS + 1, self._start)
 
@@ -61,7 +61,7 @@ class Queue:
     def _open(self) -> bool:
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError:  # a folder that may not be written to, say
+        except OSError:  # for example a folder that is not writable
             return False
         return True
 
@@ -79,7 +79,7 @@ class Queue:
 
     @property
     def _start(self) -> int:
-        """Where the lane's bytes to be locked begin: far behind its counters."""
+        """The offset of the bytes that this lane locks, far behind the counters."""
         return (self._lane + 1) * 16 * TICKETS
 
     def _try(self, byte: int) -> bool:

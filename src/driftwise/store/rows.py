@@ -1,4 +1,4 @@
-"""Rows, written with their checksums and verified when they are read. Every value of a row is covered."""
+"""Rows are written with a checksum over all of their values, and verified when they are read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Awaiting = tuple[tuple[int, int], ...]  # ordinal and number, oldest first
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a study stands: its row, less the description. Every transaction that writes replaces it as a whole."""
+    """The row of a study without the description. Every transaction that writes replaces it as a whole."""
 
     study: int
     name: str
@@ -32,7 +32,7 @@ class Standing:
 
     @property
     def row(self) -> dict[str, Any]:
-        """As it is stored."""
+        """The values that are stored."""
         counts = self.counts
         values = {
             "last": counts.last,
@@ -49,7 +49,7 @@ class Standing:
         return values | {"checksum": checksum(self.study, self.name, self.described, *values.values())}
 
     def awaits(self, number: int, *, patience: int) -> Standing:
-        """After suggestion `number` was made: what is older than `patience` suggestions is no longer pending."""
+        """After suggestion `number` was made. Suggestions older than `patience` are no longer pending."""
         ordinal = self.counts.asked
         awaiting = ((*self.awaiting, (ordinal, number)))[-max(patience, 1) :]
         return replace(self, awaiting=tuple(pair for pair in awaiting if pair[0] > ordinal - patience))
@@ -63,7 +63,7 @@ class Standing:
 _F, _T = schema.file.c, schema.studies.c
 _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
-# "+" keeps SQLite from using the index on names: a damaged index would hide a study, and another would be made
+# "+" keeps SQLite from using the index on names: a damaged index would hide a study, which would be made again
 _NAMED = sa.select(schema.studies).where(sa.literal_column("+name") == sa.bindparam("name"))
 _UPDATE = (
     sa.update(schema.studies)
@@ -83,7 +83,7 @@ def names(connection: sa.Connection) -> list[str]:
     file = connection.execute(sa.select(schema.file)).first()
     listed = list(connection.execute(sa.select(*_STANDING).order_by(_T.study)))
     if file is None or file.studies != len(listed):
-        raise damaged(f"it has {len(listed)} studies, which is not what it knows of")
+        raise damaged(f"it has {len(listed)} studies, which is not the number that it has stored")
     if file.checksum is not None:
         verify(file.checksum, checksum(file.file, file.studies), "the number of studies")
     for row in listed:
@@ -95,7 +95,7 @@ def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
     """A study's number in the file, and its description."""
     row = connection.execute(_NAMED, {"name": name}).first()
     if row is None:
-        names(connection)  # raises where one may be missing
+        names(connection)  # raises if one may be missing
         return None
     _verify_study(row)
     if row.checksum is not None:
@@ -104,7 +104,7 @@ def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
 
 
 def standing_of(connection: sa.Connection, study: int, name: str) -> Standing | None:
-    """Where a study stands now; None where it is gone."""
+    """The row of a study now, or None if it does not exist."""
     row = connection.execute(_STUDY, {"s": study, "name": name}).first()
     if row is None:
         return None
@@ -123,7 +123,7 @@ def _verify_study(row: Any) -> None:
         rest = (row.keyed, row.awaiting, row.head)
         verify(row.checksum, checksum(row.study, row.name, row.described, *values, *rest), "a study's row")
     elif not all(isinstance(value, int | float) for value in values) or not isinstance(row.name, str):
-        raise damaged("a study's counts are no numbers")
+        raise damaged("the counts of a study are not numbers")
 
 
 def insert_study(connection: sa.Connection, standing: Standing, description: str) -> None:
@@ -160,7 +160,7 @@ def suggestion_row(study: int, asked: Asked, ordinal: int, status: int) -> dict[
 
 
 def mark_suggestion(connection: sa.Connection, row: Any, status: int) -> None:
-    """Give a suggestion another status."""
+    """Change the status of a suggestion."""
     values = {"s": row.study, "n": row.number, "new_status": status, "check": _of_suggestion(row._mapping, status)}
     connection.execute(_MARK, values)
 
@@ -171,7 +171,7 @@ def _of_suggestion(row: Any, status: int) -> int:
 
 
 def verified_suggestion(row: Any) -> Asked:
-    """A suggestion as it was stored, or a `StoreError`."""
+    """The suggestion of a row. Raises a `StoreError` if the row is damaged."""
     if row.checksum is None:
         x = old_format.unpack(row.number, row.at, 0.0, row.x)
     else:
@@ -188,7 +188,7 @@ def observation_row(study: int, seen: Observation, key: str | None, arrival: int
 
 
 def verified_observation(row: Any) -> Observation:
-    """An observation as it was stored, or a `StoreError`."""
+    """The observation of a row. Raises a `StoreError` if the row is damaged."""
     if row.checksum is None:
         x = old_format.unpack(row.number, row.at, row.y, row.x)
     else:

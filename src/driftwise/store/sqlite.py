@@ -1,7 +1,7 @@
-"""The log, kept in SQLite: write-ahead log, synchronous=FULL, BEGIN IMMEDIATE for every write, one connection a file.
+"""The store in SQLite: write-ahead log, synchronous=FULL, BEGIN IMMEDIATE for every write, one connection per file.
 
-A deferred transaction that reads and then writes fails at once when another process wrote in between, whatever the busy
-timeout; so a write takes the lock first, and waits for it.
+A deferred transaction that reads and then writes fails at once if another process wrote in between, whatever the busy
+timeout is. Therefore a write takes the lock first, and waits for it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from driftwise.concurrency.guard import Guard
 from driftwise.errors import DriftwiseError, NotFoundError, StoreError
-from driftwise.guard import Guard
 from driftwise.store import connection as connections
 from driftwise.store import files, forks, old_format, rows, schema
 from driftwise.store.base import Counts
@@ -26,13 +26,13 @@ from driftwise.store.log import SqliteLog
 from driftwise.store.queue import Queue
 from driftwise.store.upgrade import upgrade
 
-LOCK_SECONDS = 600.0  # how long we wait for other processes
+LOCK_SECONDS = 600.0  # how long a call waits for other processes
 
 Result = TypeVar("Result")
 
 
 class SqliteStore:
-    """Studies in the file `path`, or in memory where that is None."""
+    """The studies in the file `path`, or in memory if `path` is None."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class SqliteStore:
         if path is None:
             self.writing(schema.create)
         else:
-            self.names()  # a truncated or damaged file is found now, and not at the first tell
+            self.names()  # a truncated or damaged file is detected now, not at the first tell
 
     # --- studies ------------------------------------------------------------------------------------------------
 
@@ -85,25 +85,25 @@ class SqliteStore:
     # --- transactions -------------------------------------------------------------------------------------------
 
     def writing(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """What `work` returns, in a transaction that holds the file's one write lock.
+        """Return what `work` returns, in a transaction that holds the one write lock of the file.
 
-        It is on the disk when this returns, or undone. Whoever waits for the lock is served in turn.
+        The data are on the disk when this returns, or undone. Processes that wait for the lock are served in turn.
         """
         return self._transaction.run(self._in_turn, 1, lambda: self._transacted("BEGIN IMMEDIATE", work))
 
     def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """What `work` returns, in a transaction that sees one state of the file."""
+        """Return what `work` returns, in a transaction that sees one state of the file."""
         return self._transaction.run(self._transacted, "BEGIN", work)
 
     def numbering(self, work: Callable[[], Result]) -> Result:
-        """What `work` returns, while nobody else takes a number. The file is not locked: others may tell and read."""
+        """Return what `work` returns, while no other process takes a number. Others may tell and read."""
         return self._numbers.run(self._in_turn, 0, work)
 
     def upgrade(self) -> None:
-        """Write a file of the old format anew, in one transaction."""
+        """Convert a file of the old format in one transaction."""
         if self._link.version == old_format.VERSION:
             self.writing(upgrade)
-            self._link.shut()  # opened again, it is no longer looked at through the old format's eyes
+            self._link.shut()  # when it is opened again, the views of the old format are gone
 
     def _in_turn(self, lane: int, work: Callable[[], Result]) -> Result:
         if self.path is None:
@@ -119,9 +119,12 @@ class SqliteStore:
         return result
 
     def _transacted(self, begin: str, work: Callable[[sa.Connection], Result]) -> Result:
-        """Whatever exception comes, and at whatever moment, the transaction is over when this is left."""
+        """The transaction is over when this returns or raises, whatever exception is raised at whatever moment."""
         if self._inside:
-            raise StoreError(f"{self.where}: it was used from within one of its own calls, as by a signal's handler")
+            raise StoreError(
+                f"{self.where}: it was used from within one of its own calls, as by a signal handler; "
+                "use it after the call has returned"
+            )
         try:
             self._inside = True
             result = work(self._begun(begin))
@@ -138,7 +141,7 @@ class SqliteStore:
         return result
 
     def _begun(self, begin: str) -> sa.Connection:
-        """A connection in a transaction, however long the lock takes to get."""
+        """A connection in a transaction. Waits for the lock."""
         deadline = time.monotonic() + LOCK_SECONDS
         while True:
             try:
@@ -148,14 +151,15 @@ class SqliteStore:
                     raise
                 if time.monotonic() > deadline:
                     raise StoreError(
-                        f"{self.where}: another process has kept it locked for {LOCK_SECONDS:g} s"
+                        f"{self.where}: another process has kept it locked for {LOCK_SECONDS:g} s; "
+                        "end that process, or try again"
                     ) from error
                 time.sleep(0.01)
 
     # --- the connection -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the connection; it is opened again when next needed. What is in memory stays."""
+        """Close the connection, which is opened again when needed. A database in memory stays."""
         if self.path is not None:
             self._transaction.run(self._close)
 
@@ -169,7 +173,7 @@ class SqliteStore:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nobody is in a transaction or chooses, and no connection is open: the only state in which one may fork."""
+        """The only state in which a process may fork: no transaction, no choice in progress, and no open connection."""
         with ExitStack() as stack:
             stack.enter_context(self._numbers.held())
             stack.enter_context(self._transaction.held())
@@ -184,7 +188,7 @@ def _let_go(link: Link, lanes: list[Queue]) -> None:
 
 
 def _build(path: Path) -> None:
-    """A store without studies, in write-ahead mode. Nothing is synced here: `files.make` syncs the whole, once."""
+    """A store without studies, in write-ahead mode. Nothing is synced here: `files.make` syncs the whole file."""
     raw = connections.connect(path)
     try:
         raw.execute("PRAGMA synchronous = OFF")

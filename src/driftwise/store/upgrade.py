@@ -1,4 +1,4 @@
-"""From format 1 to the present one: everything written anew inside one transaction, all of it or nothing."""
+"""The upgrade from format 1 to the present one: all rows are rewritten in one transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = TypeVar("Row")
 
 
 def upgrade(connection: sa.Connection) -> None:
-    """Inside the caller's transaction, which holds the file's write lock."""
+    """Upgrade the file inside the caller's transaction, which holds the write lock."""
     for name in VIEWS:
         connection.exec_driver_sql(f"DROP VIEW temp.{name}")
     if connection.exec_driver_sql("PRAGMA user_version").scalar() != VERSION:

@@ -1,4 +1,4 @@
-"""Is a file whole? Everything in it is read and held against everything else; what is whole can be copied."""
+"""Checks whether a file is intact: all rows are read and compared with each other. Intact rows can be copied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN = 20  # problems of one kind
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a file: with a study of it, or (None) with the file itself."""
+    """A problem with a study of a file, or (None) with the file itself."""
 
     study: str | None
     problem: str
@@ -32,17 +32,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Salvaged:
-    """What was copied of a study, and what was lost."""
+    """How much of a study was copied and lost."""
 
     study: str
     observations: int
     suggestions: int
-    lost: int  # numbers of which neither could be read
+    lost: int  # numbers of which neither row could be read
 
 
 @dataclass(frozen=True)
 class Found:
-    """The rows of a study that could be read, and what was wrong with the others."""
+    """The rows of a study that could be read, and the problems of the others."""
 
     suggestions: dict[int, Any]
     observations: dict[int, Any]
@@ -50,13 +50,13 @@ class Found:
 
 
 def check(path: Path) -> list[Finding]:
-    """Everything that is wrong with the file; an empty list if it is whole."""
+    """All problems of the file; an empty list if it is intact."""
     files.check(path)
     return _with(path, lambda connection: list(_findings(connection)))
 
 
 def salvage(path: Path, target: Path) -> list[Salvaged]:
-    """Copy what is whole into a new file. Lost numbers stay, as suggestions that were abandoned."""
+    """Copy intact rows into a new file. Lost numbers remain there as abandoned suggestions."""
     if target.exists():
         raise StoreError(f"{target}: it exists already; give the name of a new file")
     files.check(path)
@@ -72,7 +72,7 @@ def salvage(path: Path, target: Path) -> list[Salvaged]:
 
 
 def _with(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
-    """What `work` makes of the file, which is neither written nor trusted."""
+    """Return what `work` returns for the file, which is neither written nor trusted."""
     raw = connect(path)
     try:
         raw.execute("PRAGMA query_only = ON").close()
@@ -121,7 +121,7 @@ def _problems(connection: sa.Connection, row: Any) -> Iterator[str]:
 
 
 def _contradictions(connection: sa.Connection, standing: Standing, found: Found) -> Iterator[str]:
-    """Between rows that are each whole."""
+    """Contradictions between rows that are intact by themselves."""
     counts, asked, seen = standing.counts, found.suggestions, found.observations
     missing = [n for n in range(1, counts.last + 1) if n not in asked and n not in seen]
     lost = [n for n, row in asked.items() if (row.status == ANSWERED) != (n in seen)]
@@ -135,14 +135,14 @@ def _contradictions(connection: sa.Connection, standing: Standing, found: Found)
     keyed = {(schema.ASKED, row.key, n) for n, row in asked.items() if row.key != row.id}
     keyed |= {(schema.OBSERVED, row.key, n) for n, row in seen.items() if row.key is not None}
     for is_wrong, problem in (
-        (missing, f"of the numbers 1 to {counts.last} these are missing: {_some(missing)}"),
-        (lost, f"these suggestions have a reward that is missing, or one that they do not know of: {_some(lost)}"),
-        (counted != stored, "its counts are not those of its rows"),
+        (missing, f"these of the numbers 1 to {counts.last} are missing: {_some(missing)}"),
+        (lost, f"these suggestions lack their reward, or have one although they are not answered: {_some(lost)}"),
+        (counted != stored, "its counts differ from its rows"),
         (_gaps(row.ordinal for row in asked.values()), "the order of its suggestions has gaps"),
-        (_gaps(row.arrival for row in seen.values()), "the order in which its rewards came has gaps"),
+        (_gaps(row.arrival for row in seen.values()), "the order of arrival of its rewards has gaps"),
         (head != standing.head, "the checksum over all its observations does not match"),
-        (not pending <= awaited, "it waits for suggestions that are not awaited"),
-        (_listed(connection, standing) != keyed, "its list of keys is not that of its rows"),
+        (not pending <= awaited, "it lists suggestions as pending that are not"),
+        (_listed(connection, standing) != keyed, "its list of keys differs from its rows"),
     ):
         if is_wrong:
             yield problem
@@ -154,7 +154,7 @@ def _gaps(positions: Iterator[int]) -> bool:
 
 
 def _listed(connection: sa.Connection, standing: Standing) -> set[tuple[int, str, int]] | None:
-    """The keys, followed from the first to the last; None where that fails."""
+    """The keys, followed from the first to the last; None if that fails."""
     found = set()
     for kind in (schema.ASKED, schema.OBSERVED):
         query = sa.select(schema.keys).where(schema.keys.c.study == standing.study, schema.keys.c.kind == kind)
@@ -187,7 +187,7 @@ def _words(error: BaseException) -> str:
 
 
 def _tolerant(connection: sa.Connection, query: str, *values: Any) -> Iterator[Any]:
-    """The rows of a query, and None in the place of the first that cannot be read."""
+    """The rows of a query, with None in place of the first that cannot be read."""
     try:
         yield from connection.exec_driver_sql(query, values)
     except files.SQLITE_ERRORS:
@@ -199,7 +199,7 @@ def _studies(connection: sa.Connection) -> list[Any]:
 
 
 def _rows(connection: sa.Connection, study: int) -> Found:
-    """What can be read of a study: from the front, and where that stops, from the back."""
+    """What can be read of a study, from the front and, if that fails, from the back."""
     found = Found({}, {}, [])
     for table, kept, verified in (
         ("suggestions", found.suggestions, verified_suggestion),
@@ -227,7 +227,9 @@ def _rows(connection: sa.Connection, study: int) -> Found:
 
 def _copy(connection: sa.Connection, store: SqliteStore, row: Any) -> Salvaged:
     if rows.described(row.description) != row.described or not isinstance(row.name, str):
-        raise StoreError(f"study {row.name!r:.80}: its description is damaged, so that its rows cannot be understood")
+        raise StoreError(
+            f"study {row.name!r:.80}: its description is damaged, so that its rows cannot be copied; restore a backup"
+        )
     found = _rows(connection, row.study)
     last = max([0, *found.suggestions, *found.observations])
     log = store.create(row.name, row.description)

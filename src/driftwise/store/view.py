@@ -1,4 +1,4 @@
-"""A log as one transaction sees it: each query is bounded, and what it finds is known to be whole and complete."""
+"""A log as one transaction sees it. Each query is bounded, and its result is proved to be intact and complete."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SqliteView:
         return [rows.verified_suggestion(self._row(n)) for ordinal, n in self.standing.awaiting if ordinal > oldest]
 
     def suggestion(self, id: str) -> Any:
-        """The row with this id, verified; None where there is none."""
+        """The verified row with this id, or None."""
         written = id.partition("-")[0]
         number = int(written) if written.isascii() and written.isdigit() and len(written) < 19 else 0
         if not 1 <= number <= self.counts.last:
@@ -102,8 +102,8 @@ class SqliteView:
             return seen
         if told < after or rows.chained(head, (row.checksum for row in found)) != self.head:
             raise StoreError(
-                f"study {self.standing.name!r} does not continue the log that was read before, of {after} rewards; it "
-                f"has {told}. Was a backup restored? Open the study anew to go on from it"
+                f"study {self.standing.name!r} has {told} rewards and does not continue the log of {after} rewards "
+                "that was read before. Was a backup restored? Open the study again to continue from it"
             )
         return seen
 
@@ -125,14 +125,14 @@ class SqliteView:
         return [rows.verified_observation(row) for row in found]
 
     def _check_complete(self, found: Sequence[Any], first: int, last: int) -> None:
-        """Every number from `first` to `last` is a suggestion's or was observed unasked: none may be missing."""
+        """Every number from `first` to `last` is a suggestion's or an unasked observation's: none may be missing."""
         answered = self.connection.scalar(_ANSWERED, {"s": self.study, "a": first, "b": last}) or 0
         unasked = last - first + 1 - (self._suggestions_up_to(last) - self._suggestions_up_to(first - 1))
         if len(found) != answered + unasked:
-            raise damaged(f"of the observations {first} to {last} some are missing")
+            raise damaged(f"some of the observations {first} to {last} are missing")
 
     def _suggestions_up_to(self, number: int) -> int:
-        """How many suggestions have no greater number: the ordinal of the last of them."""
+        """The number of suggestions up to `number`, which is the ordinal of the last of them."""
         if number >= self.counts.last:
             return self.counts.asked
         row = self.connection.execute(_LAST_SUGGESTION, {"s": self.study, "n": number}).first() if number else None

@@ -1,6 +1,5 @@
 """What the theorems say, as numbers: how long to remember, what regret to expect, how far off a mean can be."""
 
-from driftwise.information import GainCurve, MaximumGain, greedy_gain
 from driftwise.theory.bands import drift_aware_band, drift_bias, paper_band, relaxed_drift_aware_band
 from driftwise.theory.bounds import (
     Bound,
@@ -13,6 +12,7 @@ from driftwise.theory.bounds import (
     window_bound,
     xi,
 )
+from driftwise.theory.information import GainCurve, MaximumGain, greedy_gain
 from driftwise.theory.schedules import drift_aware, known_budget, unknown_budget
 
 __all__ = [

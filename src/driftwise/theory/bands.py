@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief
+from driftwise.gp.belief import Belief
 from driftwise.records import Array
 
 

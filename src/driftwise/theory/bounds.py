@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from driftwise import checks
-from driftwise.acquisition import Belief, Width
 from driftwise.errors import InvalidInput
-from driftwise.information import as_gain
+from driftwise.gp.belief import Belief, Width
 from driftwise.records import Ask, Observation
-from driftwise.widths import confidence
+from driftwise.theory.information import as_gain
+from driftwise.theory.widths import confidence
 
 
 @dataclass(frozen=True)

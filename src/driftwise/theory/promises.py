@@ -7,11 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import qmc
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.information import as_gain
 from driftwise.records import Array
 from driftwise.theory.bounds import (
     Bound,
@@ -21,8 +19,9 @@ from driftwise.theory.bounds import (
     sharp_window_bound,
     window_bound,
 )
+from driftwise.theory.information import as_gain
 from driftwise.theory.schedules import known_budget, unknown_budget
-from driftwise.widths import confidence
+from driftwise.theory.widths import confidence
 
 DIMENSIONS, POINTS = 1000, 10_000  # of which γ is computed: a table of 80 MB at most
 
@@ -87,5 +86,7 @@ def cube(dim: int, n: int) -> Array:
     n = checks.count("points", n, least=2, most=POINTS)
     if checks.count("dim", dim, most=DIMENSIONS) == 1:
         return np.linspace(0.0, 1.0, n)[:, None]
+    from scipy.stats import qmc  # slow to import
+
     spread: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
     return spread[:n]

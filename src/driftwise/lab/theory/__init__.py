@@ -1,6 +1,10 @@
-"""The theory, tested: bands, bounds, exponents and γ, measured. No I/O, no pictures."""
+"""The theory, tested by simulation: confidence bands, regret bounds, exponents and γ. No I/O, no pictures.
 
-from driftwise.lab.theory.measured import Measured, assemble, perform_all, plan
+Read, in this order: `settings` (sizes and worlds), `coverage` (bands), `regret` (bounds and exponents), `linear` (the
+linear special case), `gain` (γ), `measured` (all jobs, and their tables), `verdicts` (what they say, in sentences).
+"""
+
+from driftwise.lab.theory.measured import Measured, assemble, plan
 from driftwise.lab.theory.settings import FULL, QUICK, Settings
 
-__all__ = ["FULL", "QUICK", "Measured", "Settings", "assemble", "perform_all", "plan"]
+__all__ = ["FULL", "QUICK", "Measured", "Settings", "assemble", "plan"]

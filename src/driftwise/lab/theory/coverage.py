@@ -11,7 +11,7 @@ from scipy.stats import beta as beta_distribution
 
 from driftwise.environments import Abrupt, Drift, Gaussian, Still, Whitened, World
 from driftwise.environments.drift import Draw
-from driftwise.lab.theory.settings import Settings, Turn, smooth
+from driftwise.lab.theory.settings import Settings, Turning, smooth
 from driftwise.policies import policy
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory.bands import drift_aware_band, paper_band, relaxed_drift_aware_band
@@ -44,6 +44,10 @@ class CoverageJob:
     world: str
     policy: str
     seeds: tuple[int, ...]
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        return "coverage", self.world, self.policy
 
     def perform(self) -> list[Checked]:
         made = _policy(self.settings, self.policy)
@@ -129,7 +133,12 @@ def rows(found: Sequence[Checked]) -> list[Coverage]:
                 failures = int((ratio[:, i] > 1 + 1e-12).sum())
                 made.append(
                     Coverage(
-                        *(world, name, band, len(runs), failures, upper_limit(failures, len(runs))),
+                        world=world,
+                        policy=name,
+                        band=band,
+                        runs=len(runs),
+                        failures=failures,
+                        most=upper_limit(failures, len(runs)),
                         tightest=float(ratio[:, i].max()),
                         informative=float(says[:, i].mean()),
                     )
@@ -148,10 +157,9 @@ def upper_limit(failures: int, runs: int) -> float:
 
 def _policy(settings: Settings, name: str) -> Any:
     kernel, points = smooth(settings)
-    told = {LENGTHS[name]: settings.coverage_length, "horizon": settings.coverage_horizon}
-    return policy(
-        name, points, kernel=kernel, noise=NOISE, width="lemma", R=settings.R, delta=settings.delta, **told
-    )  # fmt: skip
+    options: dict[str, Any] = {LENGTHS[name]: settings.coverage_length, "horizon": settings.coverage_horizon}
+    options |= {"kernel": kernel, "noise": NOISE, "width": "lemma", "R": settings.R, "delta": settings.delta}
+    return policy(name, points, **options)
 
 
 def _world(settings: Settings, kind: str, seed: int) -> World:
@@ -160,7 +168,7 @@ def _world(settings: Settings, kind: str, seed: int) -> World:
     T, half = settings.coverage_horizon, settings.coverage_length // 2
     drifts: dict[str, Drift] = {
         "still": Normed(Still()),
-        "turning": Turn.of(2.0, T),
+        "turning": Turning.of(2.0, T),
         "jumping": Normed(Abrupt((T // 4 + half, 3 * T // 4 + half))),
     }
     return World(points, Whitened(kernel, points), drifts[kind], Gaussian(settings.R), seed, T, kind)

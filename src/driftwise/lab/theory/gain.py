@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from driftwise.information import greedy_gain, linear_order, matern_order, matern_order_2009, rbf_order
-from driftwise.kernels import RBF, Kernel, Linear, Matern
-from driftwise.lab.theory.regret import loglog
+from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
+from driftwise.lab.statistics import loglog_slope
 from driftwise.lab.theory.settings import Settings
 from driftwise.records import Array
+from driftwise.theory.information import greedy_gain, linear_order, matern_order, matern_order_2009, rbf_order
 from driftwise.theory.promises import cube
 
 NOISE = 0.01
@@ -21,7 +21,7 @@ Order = Callable[[int], float]
 
 
 @dataclass(frozen=True)
-class Case:
+class GainCase:
     """A kernel in d dimensions, and the orders its γ is said to have."""
 
     name: str
@@ -30,20 +30,20 @@ class Case:
     orders: tuple[tuple[str, Order], ...]
 
 
-def _rbf(dim: int) -> Case:
-    return Case(f"SE, d = {dim}", RBF(0.2), dim, (("(ln n)^{d+1}", partial(rbf_order, dim=dim)),))
+def _rbf(dim: int) -> GainCase:
+    return GainCase(f"SE, d = {dim}", RBF(0.2), dim, (("(ln n)^{d+1}", partial(rbf_order, dim=dim)),))
 
 
-def _matern(nu: float, dim: int) -> Case:
+def _matern(nu: float, dim: int) -> GainCase:
     orders = (
         ("2021: n^{d/(2ν+d)} (ln n)^{2ν/(2ν+d)}", partial(matern_order, dim=dim, nu=nu)),
         ("2009: n^{d(d+1)/(2ν+d(d+1))} ln n", partial(matern_order_2009, dim=dim, nu=nu)),
     )
-    return Case(f"Matérn {nu:g}, d = {dim}", Matern(nu, 0.2), dim, orders)
+    return GainCase(f"Matérn {nu:g}, d = {dim}", Matern(nu, 0.2), dim, orders)
 
 
-def _linear(dim: int) -> Case:
-    return Case(f"linear, d = {dim}", Linear(), dim, (("d ln n", partial(linear_order, dim=dim)),))
+def _linear(dim: int) -> GainCase:
+    return GainCase(f"linear, d = {dim}", Linear(), dim, (("d ln n", partial(linear_order, dim=dim)),))
 
 
 CASES = (_rbf(1), _rbf(2), _matern(1.5, 1), _matern(2.5, 1), _matern(1.5, 2), _matern(2.5, 2), _linear(2), _linear(8))
@@ -55,6 +55,10 @@ class GainJob:
 
     settings: Settings
     case: int  # of CASES
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        return "gain", CASES[self.case].name
 
     def perform(self) -> list[Growth]:
         return [growth(CASES[self.case], points=self.settings.gain_points, samples=self.settings.gain_samples)]
@@ -78,7 +82,7 @@ def jobs(settings: Settings) -> list[GainJob]:
     return [GainJob(settings, i) for i in range(len(CASES))]
 
 
-def growth(case: Case, *, points: int, samples: int) -> Growth:
+def growth(case: GainCase, *, points: int, samples: int) -> Growth:
     """γ_1 … γ_samples on `points` points spread over the cube."""
     curve = greedy_gain(case.kernel, cube(case.dim, points), NOISE, samples)
     n = np.unique(np.geomspace(4, samples, 40).round().astype(int))
@@ -86,8 +90,12 @@ def growth(case: Case, *, points: int, samples: int) -> Growth:
     orders = [(name, np.array([order(int(i)) for i in n])) for name, order in case.orders]
     late = n >= samples / 10
     return Growth(
-        *(case.name, points, n, lower, upper),
+        case=case.name,
+        points=points,
+        n=n,
+        lower=lower,
+        upper=upper,
         orders=tuple((name, values * (lower[-1] / values[-1])) for name, values in orders),
-        slope=loglog(n[late], lower[late]),
-        order_slopes=tuple(loglog(n[late], values[late]) for _, values in orders),
+        slope=loglog_slope(n[late], lower[late]).slope,
+        order_slopes=tuple(loglog_slope(n[late], values[late]).slope for _, values in orders),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.kernels import Linear
+from driftwise.gp.kernels import Linear
 from driftwise.lab.run import run
 from driftwise.lab.theory.coverage import LENGTHS
 from driftwise.lab.theory.regret import Played, RegretJob, Setting, played, slopes
@@ -120,10 +120,18 @@ def rows(found: Sequence[LinearPlayed], settings: Settings) -> list[LinearRow]:
         for axis, (of, places) in enumerate(lines.items()):
             x = [float(place[axis]) for place in places]
             runs = [[table[(name, *place, s)].played.regret for place in places] for s in range(settings.linear_seeds)]
+            slope, low, high = slopes(x, np.array(runs))
             made.append(
                 LinearRow(
-                    *(name, TWINS[name], sum(p.same for p in mine), sum(p.job.horizon for p in mine), of),
-                    *(*slopes(x, np.array(runs)), THEOREM[of]),
+                    policy=name,
+                    twin=TWINS[name],
+                    same=sum(p.same for p in mine),
+                    steps=sum(p.job.horizon for p in mine),
+                    of=of,
+                    slope=slope,
+                    low=low,
+                    high=high,
+                    theorem=THEOREM[of],
                     regret=float(np.mean([p.regret for p in centre])),
                     realised=float(np.mean([p.realised for p in centre])),
                     bound=centre[0].bound.total,

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from driftwise.lab.engine import in_processes
+from driftwise.lab.engine import Job
 from driftwise.lab.theory import coverage, gain, linear, regret
 from driftwise.lab.theory.coverage import Checked, Coverage
 from driftwise.lab.theory.gain import Growth
 from driftwise.lab.theory.linear import LinearPlayed, LinearRow
 from driftwise.lab.theory.regret import Cell, Exponent, Played
 from driftwise.lab.theory.settings import Settings
-
-
-class Job(Protocol):
-    """A piece of work for one process."""
-
-    def perform(self) -> Sequence[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -38,17 +32,8 @@ def plan(settings: Settings) -> list[Job]:
     return [*regret.jobs(settings), *linear.jobs(settings), *coverage.jobs(settings), *gain.jobs(settings)]
 
 
-def perform_all(jobs: Sequence[Job], *, workers: int = 1) -> Iterator[Sequence[Any]]:
-    """What the jobs find, as it comes. With several workers each is a process with one BLAS thread."""
-    return in_processes(_perform, jobs, jobs=workers)
-
-
-def _perform(job: Job) -> Sequence[Any]:
-    return job.perform()
-
-
 def assemble(settings: Settings, found: Iterable[Sequence[Any]]) -> Measured:
-    """The tables, whatever the order in which the pieces came."""
+    """The tables, from what the jobs of `plan` found, in their order."""
     pieces = [piece for part in found for piece in part]
     played = sorted((p for p in pieces if isinstance(p, Played)), key=lambda p: p.job.seed)
     order = [case.name for case in gain.CASES]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from driftwise.environments.world import World
-from driftwise.information import MaximumGain
-from driftwise.kernels import Kernel
+from driftwise.gp.kernels import Kernel
 from driftwise.lab.run import run
+from driftwise.lab.statistics import loglog_slope
 from driftwise.lab.theory.coverage import LENGTHS
 from driftwise.lab.theory.settings import Settings, smooth, turning
 from driftwise.policies import AnyPolicy, policy
@@ -20,6 +20,7 @@ from driftwise.records import Array
 from driftwise.spaces import Candidates
 from driftwise.theory import bounds
 from driftwise.theory.bounds import Bound, Problem
+from driftwise.theory.information import MaximumGain
 from driftwise.theory.schedules import known_budget
 
 THEOREM = {"T": 0.75, "P_T": 0.25}  # Õ(γ^{7/8} P_T^{1/4} T^{3/4})
@@ -51,6 +52,10 @@ class RegretJob:
     horizon: int
     budget: float
     seed: int
+
+    @property
+    def cell(self) -> tuple[object, ...]:
+        return type(self), self.setting, self.policy, self.horizon
 
     def perform(self) -> list[Played]:
         kernel, points = smooth(self.settings)
@@ -136,7 +141,11 @@ def played(job: RegretJob, world: World, kernel: Kernel, points: Candidates) -> 
     estimation = bounds.realised_bound(made, [s.seen for s in steps], drift=0.0) if setting.width == "lemma" else np.nan
     paper, sharp = drifts(made, world, job.horizon, length, gain)
     return Played(
-        *(job, length, float(sum(s.regret for s in steps)), estimation + paper, estimation + sharp),
+        job=job,
+        length=length,
+        regret=float(sum(s.regret for s in steps)),
+        realised=estimation + paper,
+        realised_sharp=estimation + sharp,
         bound=(bounds.restart_bound if restarts else bounds.window_bound)(problem, length),
         sharp=(bounds.sharp_restart_bound if restarts else bounds.sharp_window_bound)(problem, length),
     )
@@ -182,7 +191,11 @@ def _cell(group: Sequence[Played]) -> Cell:
     first = group[0]
     job = first.job
     return Cell(
-        *(job.setting, job.policy, job.horizon, job.budget, first.length),
+        setting=job.setting,
+        policy=job.policy,
+        horizon=job.horizon,
+        budget=job.budget,
+        length=first.length,
         regret=float(np.mean([p.regret for p in group])),
         realised=float(np.mean([p.realised for p in group])),
         realised_sharp=float(np.mean([p.realised_sharp for p in group])),
@@ -217,30 +230,26 @@ def _exponent(setting: Setting, name: str, of: str, at: float, runs: Sequence[Se
     totals = np.array([p.bound.total for p in runs[0]])
     trivial = np.array([p.bound.trivial for p in runs[0]])
     return Exponent(
-        *(setting, name, of, at, slope, low, high, THEOREM[of]),
-        bound=loglog(x, totals),
-        capped=loglog(x, np.minimum(totals, trivial)),
+        setting=setting,
+        policy=name,
+        of=of,
+        at=at,
+        slope=slope,
+        low=low,
+        high=high,
+        theorem=THEOREM[of],
+        bound=loglog_slope(x, totals).slope,
+        capped=loglog_slope(x, np.minimum(totals, trivial)).slope,
     )
-
-
-def loglog(x: Sequence[float] | Array, y: Array) -> float:
-    """The least-squares slope of ln y on ln x.
-
-    >>> round(loglog([1, 2, 4], np.array([3.0, 3.0 * 2**0.75, 3.0 * 4**0.75])), 9)
-    0.75
-    """
-    u = np.log(np.asarray(x, dtype=float))
-    u = u - u.mean()
-    return float(u @ np.log(y) / (u @ u))
 
 
 def slopes(x: Sequence[float], regret: Array, *, resamples: int = 1000) -> tuple[float, float, float]:
     """The slope for the mean over seeds, (seeds, places), and the 95% interval of seeds drawn with replacement."""
     n = len(regret)
     counts = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=resamples)
-    drawn = [loglog(x, means) for means in counts @ regret / n]
+    drawn = [loglog_slope(x, means).slope for means in counts @ regret / n]
     low, high = np.quantile(drawn, [0.025, 0.975])
-    return loglog(x, regret.mean(axis=0)), float(low), float(high)
+    return loglog_slope(x, regret.mean(axis=0)).slope, float(low), float(high)
 
 
 def share_vacuous(cells: Sequence[Cell], *, sharp: bool) -> tuple[int, int]:

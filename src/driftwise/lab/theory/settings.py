@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from driftwise.environments.catalogue import line
 from driftwise.environments.drift import Draw
 from driftwise.environments.noise import Gaussian
 from driftwise.environments.rkhs import Whitened
 from driftwise.environments.world import World
-from driftwise.environments.worlds import line
 from driftwise.errors import InvalidInput
-from driftwise.kernels import RBF, Kernel
+from driftwise.gp.kernels import RBF, Kernel
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 
@@ -66,7 +66,7 @@ QUICK = replace(
 
 
 @dataclass(frozen=True)
-class Turn:
+class Turning:
     """f_t = cos(θ_t) g + sin(θ_t) h, θ_t = (t − 1)·`angle`, g and h orthonormal; on an orthonormal basis (`Whitened`).
 
     So ‖f_t‖ = 1 and ‖f_{t+1} − f_t‖ = 2 |sin(angle/2)| at every step: B and P_T are exact.
@@ -77,7 +77,7 @@ class Turn:
     chained: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, budget: float, horizon: int) -> Turn:
+    def of(cls, budget: float, horizon: int) -> Turning:
         """P_T = (T − 1) · 2 sin(angle/2) = `budget`."""
         return cls(2 * math.asin(budget / (2 * (horizon - 1))))
 
@@ -93,7 +93,7 @@ def _unit(z: Array) -> Array:
 
 def turning(kernel: Kernel, points: Candidates, *, budget: float, horizon: int, R: float, seed: int) -> World:
     """A world of norm 1 that turns by P_T = `budget` in all."""
-    return World(points, Whitened(kernel, points), Turn.of(budget, horizon), Gaussian(R), seed, horizon, "turning")
+    return World(points, Whitened(kernel, points), Turning.of(budget, horizon), Gaussian(R), seed, horizon, "turning")
 
 
 def smooth(settings: Settings) -> tuple[Kernel, Candidates]:

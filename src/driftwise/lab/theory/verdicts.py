@@ -1,4 +1,4 @@
-"""What the measurements say, in plain sentences: where a bound is vacuous, and which exponents are far from it."""
+"""What the measurements show, in sentences: which bounds are vacuous, and which exponents are far from the theorem."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from driftwise.lab.theory.regret import FAR, Cell, Exponent, share_vacuous
 
 
 def of_coverage(rows: Sequence[Coverage], delta: float) -> list[str]:
-    """Which bands hold, how tight they come, and which says nothing."""
+    """Which bands hold, how tight they are, and which are uninformative."""
     said = []
     for band in BANDS:
         mine = [row for row in rows if row.band == band]
@@ -22,17 +22,17 @@ def of_coverage(rows: Sequence[Coverage], delta: float) -> list[str]:
         if worst.failures > delta * worst.runs:
             said.append(
                 f"**{band}** does not hold: it is left in {worst.failures} of {worst.runs} runs "
-                f"({worst.policy}, {worst.world} world), where δ = {delta:g} allows {delta * worst.runs:.0f}."
+                f"({worst.policy}, {worst.world} world). δ = {delta:g} allows {delta * worst.runs:.0f}."
             )
             continue
         tight = max(row.tightest for row in mine)
         said.append(
-            f"**{band}** holds everywhere: left in {worst.failures or 'none'} of {worst.runs:,} runs, where "
+            f"**{band}** holds everywhere: it is left in {worst.failures or 'none'} of {worst.runs:,} runs. "
             f"δ = {delta:g} allows {delta * worst.runs:.0f}. The largest error was {tight:.2f} of the band."
         )
         silent = [row for row in mine if row.informative < 0.05]
         said += [
-            f"**{band}** says next to nothing in the {row.world} world with {row.policy}: at "
+            f"**{band}** is uninformative in the {row.world} world with {row.policy}: at "
             f"{1 - row.informative:.0%} of all steps and points it is wider than |f| ≤ B."
             for row in silent
         ]
@@ -49,8 +49,8 @@ def of_bounds(cells: Sequence[Cell]) -> list[str]:
         vacuous, n = share_vacuous(cells, sharp=sharp)
         least = min((c.sharp if sharp else c.bound).total / c.bound.trivial for c in told)
         said.append(
-            f"A priori, with {name}: vacuous (no better than 2BT, which holds whatever is done) in {vacuous} of {n} "
-            f"cells; the least is {least:.3g} times 2BT."
+            f"A priori, the bound with {name} is vacuous (no better than 2BT, which holds whatever is done) in "
+            f"{vacuous} of {n} cells. The least is {least:.3g} times 2BT."
         )
     for name, values in (
         ("the realised bound", [c.realised for c in told]),
@@ -59,12 +59,11 @@ def of_bounds(cells: Sequence[Cell]) -> list[str]:
         ratios = np.array(values) / [c.bound.trivial for c in told]
         over = np.array(values) / [c.regret for c in told]
         said.append(
-            f"Afterwards, {name}: above 2BT in {int((ratios >= 1).sum())} of {len(told)} cells, and {over.min():.3g} "
-            f"to "
-            f"{over.max():.3g} times the regret."
+            f"Afterwards, {name} is above 2BT in {int((ratios >= 1).sum())} of {len(told)} cells. It is "
+            f"{over.min():.3g} to {over.max():.3g} times the regret."
         )
     runs, covered = sum(c.runs for c in told), sum(c.covered for c in told)
-    said.append(f"Regret was within the realised bound in {covered} of {runs} runs.")
+    said.append(f"The regret was within the realised bound in {covered} of {runs} runs.")
     return said
 
 
@@ -79,11 +78,11 @@ def of_exponents(exponents: Sequence[Exponent]) -> list[str]:
             far = [e for e in mine if e.far]
             low, high = min(e.slope for e in mine), max(e.slope for e in mine)
             verdict = (
-                f"{len(far)} of {len(mine)} are far from it (by more than {FAR:g}, and outside the interval)."
+                f"{len(far)} of {len(mine)} are far from this (by more than {FAR:g}, and outside the interval)."
                 if far
-                else f"none is far from it (by more than {FAR:g}, and outside the interval)."
+                else f"None is far from this (by more than {FAR:g}, and outside the interval)."
             )
-            said.append(f"{setting.label}: exponent of {of} from {low:.2f} to {high:.2f}, beside {power}; {verdict}")
+            said.append(f"{setting.label}: the exponent of {of} is {low:.2f} to {high:.2f}, beside {power}. {verdict}")
     return said
 
 
@@ -95,8 +94,7 @@ def of_linear(rows: Sequence[LinearRow]) -> list[str]:
         first = mine[0]
         said.append(
             f"**{name}** with a linear kernel makes the choices of **{first.twin}** in {first.same:,} of "
-            f"{first.steps:,} "
-            "steps" + (", every one." if first.same == first.steps else ".")
+            f"{first.steps:,} steps" + (", every one." if first.same == first.steps else ".")
         )
         said += [
             f"{name}: the exponent of {row.of} is {row.slope:.2f} ({row.low:.2f} to {row.high:.2f}), far from "
@@ -107,23 +105,22 @@ def of_linear(rows: Sequence[LinearRow]) -> list[str]:
         word = "vacuous" if first.bound >= first.trivial else "not vacuous"
         sharp = "vacuous" if first.sharp >= first.trivial else "not vacuous"
         said.append(
-            f"{name}, in the middle of the grid: R(T) = {first.regret:.0f}; the a-priori bound is {word} "
-            f"({first.bound:.0f} against 2BT = {first.trivial:.0f}), the sharper one {sharp} ({first.sharp:.0f})."
+            f"{name}, in the middle of the grid: R(T) = {first.regret:.0f} and 2BT = {first.trivial:.0f}. The a-priori "
+            f"bound is {word} ({first.bound:.0f}), and the sharper one is {sharp} ({first.sharp:.0f})."
         )
     return said
 
 
 def of_growth(curves: Sequence[Growth]) -> list[str]:
     """Which orders grow as γ does, in the last decade of n."""
-    kinds: dict[str, list[str]] = {"agree": [], "faster": [], "slower": []}
+    kinds = {"agree": 0, "faster": 0, "slower": 0}
     for g in curves:
-        for (name, _), slope in zip(g.orders, g.order_slopes, strict=True):
-            kind = "agree" if abs(g.slope - slope) <= 0.05 else "faster" if slope > g.slope else "slower"
-            year = f" ({name[:4]})" if name[:4].isdigit() else ""
-            kinds[kind].append(f"{g.case}{year} {slope:.2f} against {g.slope:.2f}")
+        for slope in g.order_slopes:
+            kinds["agree" if abs(g.slope - slope) <= 0.05 else "faster" if slope > g.slope else "slower"] += 1
     words = {
-        "agree": "In the last decade of n these orders grow as γ does, within 0.05",
-        "faster": "These grow faster than γ does there: right as upper bounds, too large as estimates",
-        "slower": "These grow more slowly than γ does there: their regime is not reached yet",
+        "agree": "grow as γ does, within 0.05",
+        "faster": "grow faster than γ: they are right as upper bounds, and too large as estimates",
+        "slower": "grow more slowly than γ: their asymptotic regime is not reached yet",
     }
-    return [f"{words[kind]}: {'; '.join(cases)}." for kind, cases in kinds.items() if cases]
+    n = sum(kinds.values())
+    return [f"In the last decade of n, {count} of {n} orders {words[kind]}." for kind, count in kinds.items() if count]

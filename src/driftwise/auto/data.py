@@ -1,0 +1,192 @@
+"""The observations that experts use: which of them, rewards standardised robustly, time in typical gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri
+
+from driftwise.gp.clock import reckoned, typical_gap
+from driftwise.records import Array, Observation
+
+SPAN = 2000  # the last observations, from which those in use are selected
+NEAR = 0.05  # times √d: radius within which a newer observation supersedes an older one
+PLACE = 0.1  # times √d: radius within which observations count as made at one place
+CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
+TAIL = 0.1  # share of the places, at either end, that may be outliers
+REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
+CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
+
+
+def _squared(part: float, d: int) -> float:
+    """(part √d)², d at most CHOICES."""
+    return part**2 * min(d, CHOICES)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The extent of the space along each coordinate, and whether rewards are centred and scaled."""
+
+    sides: tuple[float, ...]
+    standardise: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Observations in the order of their numbers. It never changes; `observe` returns the next."""
+
+    numbers: NDArray[np.int64]  # (n,)
+    at: Array  # (n,)
+    X: Array  # (n, d)
+    y: Array  # (n,)
+    frame: Frame
+    settled: tuple[float, Array] | None = None  # the typical gap and elapsed times, if these are given
+
+    @classmethod
+    def nothing(cls, frame: Frame) -> Observations:
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, len(frame.sides))), np.zeros(0), frame)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def observe(self, seen: Observation, *, keep: int) -> Observations:
+        """The last `keep` observations, the newest of which is `seen`."""
+        old = slice(max(len(self) - keep + 1, 0), None)
+        return Observations(
+            np.append(self.numbers[old], seen.number),
+            np.append(self.at[old], seen.at),
+            np.vstack([self.X[old], seen.x]),
+            np.append(self.y[old], seen.y),
+            self.frame,
+        )
+
+    def followed_by(self, later: Observations) -> Observations:
+        """These and `later` observations, in the time units of these, so that fits to these can be extended."""
+        at = np.concatenate([self.at, later.at])
+        return Observations(
+            np.concatenate([self.numbers, later.numbers]),
+            at,
+            np.vstack([self.X, later.X]),
+            np.concatenate([self.y, later.y]),
+            self.frame,
+            (self.gap, reckoned(at, self.gap, known=self.elapsed)),
+        )
+
+    def after(self, number: int) -> Observations:
+        """The observations with larger numbers."""
+        return self.only(np.arange(self.place(number + 1), len(self)))
+
+    def only(self, rows: NDArray[np.intp]) -> Observations:
+        settled = self.settled and (self.settled[0], self.settled[1][rows])
+        some = replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
+        return replace(some, settled=settled)
+
+    def place(self, number: int) -> int:
+        """The index of the first observation from `number` on."""
+        return int(np.searchsorted(self.numbers, number))
+
+    @cached_property
+    def place_weights(self) -> Array:
+        """The weight of each observation; those made at one place count as one together: (n,), Σ = number of places.
+
+        A policy that has found the maximum stays there. The mean and the variance of the function are not those of the
+        rewards it got, but about those of the rewards averaged by place.
+        """
+        X = self.X / np.array(self.frame.sides)
+        squares = np.square(X).sum(axis=1)
+        apart = squares[:, None] + squares[None, :] - 2 * (X @ X.T)
+        return 1 / np.maximum((apart <= _squared(PLACE, X.shape[1])).sum(axis=1), 1)
+
+    @cached_property
+    def clipped(self) -> Array:
+        """The rewards, clipped far beyond the range of most places: (n,)."""
+        if len(self) < 5:
+            return self.y
+        order = np.argsort(self.y, kind="stable")
+        below = np.cumsum(self.place_weights[order]) / self.place_weights.sum()
+        low, high = self.y[order[np.searchsorted(below, [TAIL, 1 - TAIL])]]
+        width = high - low
+        if not width > 1e-12 * max(abs(low), abs(high)):  # most are equal: the others are all the information there is
+            return self.y
+        return np.clip(self.y, low - REACH * width, high + REACH * width)
+
+    @cached_property
+    def units(self) -> tuple[float, float]:
+        """(location, scale): a reward is location + scale · target.
+
+        With p places the scale is √(Σ w (y − ȳ)² / χ²), χ² the CAUTION-quantile with p − 1 degrees of freedom: an upper
+        confidence bound of the standard deviation. A few places with low rewards do not show that the others are low.
+        """
+        if not self.frame.standardise or not len(self):
+            return 0.0, 1.0
+        places = float(self.place_weights.sum())
+        location = float(self.place_weights @ self.clipped) / places
+        squares = float(self.place_weights @ np.square(self.clipped - location))
+        scale = float(np.sqrt(squares / chdtri(max(places - 1, 1.0), 1 - CAUTION)))
+        # rewards that differ only by rounding have no scale
+        return location, scale if scale > 1e-12 * float(np.abs(self.clipped).max()) else 1.0
+
+    @cached_property
+    def targets(self) -> Array:
+        """The rewards, centred and scaled: (n,)."""
+        location, scale = self.units
+        return (self.clipped - location) / scale
+
+    @cached_property
+    def gap(self) -> float:
+        """The typical time between two observations."""
+        return self.settled[0] if self.settled else typical_gap(self.at, self.numbers)
+
+    @cached_property
+    def elapsed(self) -> Array:
+        """The time of each as `gp/clock.py` counts it; unless given, relative to the last observation: (n,)."""
+        if self.settled:
+            return self.settled[1]
+        elapsed = reckoned(self.at, self.gap)
+        return elapsed - elapsed[-1] if len(elapsed) else elapsed
+
+    @cached_property
+    def clock(self) -> Array:
+        """The same in typical gaps: (n,)."""
+        return self.elapsed / self.gap
+
+    def clock_at(self, at: float) -> float:
+        """The clock at time `at`, if the next observation were made then."""
+        return float(reckoned(np.append(self.at, at), self.gap, known=self.elapsed)[-1]) / self.gap
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The last `span` observations, and the number of newer ones near each.
+
+    Experts use `most` of them: those with the fewest newer ones nearby, the newest first. Of a hundred observations of
+    one setting the newest say it all, while a single old observation elsewhere is all the information there is about
+    that region. (An expert that believes in drift discounts it anyway, by its kernel of time.)
+    """
+
+    all: Observations
+    newer: NDArray[np.int64]  # (n,)
+    most: int
+    span: int = SPAN
+
+    @classmethod
+    def nothing(cls, frame: Frame, *, most: int, span: int = SPAN) -> Memory:
+        return cls(Observations.nothing(frame), np.zeros(0, dtype=np.int64), most, span)
+
+    def observe(self, seen: Observation) -> Memory:
+        old = slice(max(len(self.newer) - self.span + 1, 0), None)
+        away = (self.all.X[old] - np.array(seen.x)) / np.array(self.all.frame.sides)
+        near = np.square(away).sum(axis=1) <= _squared(NEAR, len(seen.x))
+        grown = self.all.observe(seen, keep=self.span)
+        return Memory(grown, np.append(self.newer[old] + near, 0), self.most, self.span)
+
+    @cached_property
+    def selected(self) -> Observations:
+        """The `most` observations to use, in order."""
+        n = len(self.newer)
+        if n <= self.most:
+            return self.all
+        return self.all.only(np.sort(np.lexsort((-np.arange(n), self.newer))[: self.most]))

@@ -1,0 +1,181 @@
+"""What the mixture says about the world, in words: how fast it moves, when it changed, which parameters matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise import limits
+from driftwise.auto.mixture import Mixture
+from driftwise.gp.time_kernels import Cyclic, TimeKernel
+from driftwise.records import Array
+from driftwise.rng import generator
+from driftwise.spaces import Box, Choice, Space
+
+SAMPLE = 1024  # points of a box at which effects are measured
+BINS = 8
+ABOUT = 4  # numbers: changes no further apart count as one
+LIKELY = 0.5  # probability from which on a change raises the alarm
+RECENT = 24  # numbers for which the alarm stays
+UNLIKELY = 0.01  # probability below which no change is reported
+GAPS = np.concatenate([[0.0], np.geomspace(0.01, 1e6, 800)])  # in typical gaps: where ρ² = ½ is looked for
+
+
+@dataclass(frozen=True)
+class Change:
+    """An abrupt change: observations before `number`, made at time `at`, no longer count."""
+
+    number: int
+    at: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """The function comes back after a `period`, in the user's time."""
+
+    period: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """How the world moves, as the experts see it now.
+
+    `rate` is the share of the function's variance that is new after one typical gap between observations, averaged
+    until half of the variance is new: 0 if the world stands still, ε in f_{t+1} = √(1−ε) f_t + √ε g. `matters` and
+    `moves` are first-order Sobol' indices: the share of the variance of the function, and of its change over the
+    observations in memory, that each parameter explains alone. Interactions are in none, so they add up to about 1 at
+    most.
+    """
+
+    rate: float
+    gap: float  # typical time between two observations
+    noise: float  # standard deviation, in the user's units
+    seen: int  # observations in memory
+    in_use: float  # the effective number of them: Σ ρ², averaged over the experts
+    change: Change | None  # the most probable abrupt change among them
+    alarm: bool  # whether such a change came just now
+    cycle: Cycle | None  # the most probable cycle, if there is one
+    level: float  # probability that the level of rewards moves on its own, the same for all settings
+    matters: dict[str, float]
+    moves: dict[str, float]
+
+
+def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
+    """The diagnosis of `mixture` at its time."""
+    data, shares = mixture.data, mixture.shares
+    X = sample(space)
+    now, then = mixture.predict(X)[0], mixture.long_ago().predict(X)[0]
+    return Diagnosis(
+        rate=float(shares @ [rate(f.expert.time) for f in mixture.fits]),
+        gap=data.gap,
+        noise=data.units[1] * float(np.sqrt(mixture.noise)),
+        seen=len(data),
+        in_use=float(sum(p.weight * float(p.decay @ p.decay) for p in mixture.predictors)),
+        change=likeliest_change(mixture),
+        alarm=alarmed(mixture) is not None,
+        cycle=likeliest_cycle(mixture),
+        level=float(sum(share for f, share in zip(mixture.fits, shares, strict=True) if f.expert.level)),
+        matters=effects(X, now, space),
+        moves=effects(X, now - then, space),
+    )
+
+
+def rate(time: TimeKernel) -> float:
+    """1 − 2^(−1/τ) with ρ(τ)² = ½: smooth drift is hardly visible after one gap, and complete after many.
+
+    >>> from driftwise.gp.time_kernels import Forgetting
+    >>> rate(Forgetting(0.0)), round(rate(Forgetting(0.03)), 6)
+    (0.0, 0.03)
+    """
+    with np.errstate(divide="ignore"):
+        left = -2 * np.log2(np.abs(time(np.zeros(1), GAPS)[0]))  # halvings
+    if not np.any(left >= 1):
+        return 0.0
+    i = max(int(np.argmax(left >= 1)), 1)
+    part = (1 - left[i - 1]) / (left[i] - left[i - 1]) if np.isfinite(left[i]) else 1.0
+    return float(1 - 2 ** (-1 / (GAPS[i - 1] + part * (GAPS[i] - GAPS[i - 1]))))
+
+
+def likeliest_change(mixture: Mixture) -> Change | None:
+    """The change with the largest probability, which is the weight of all restarts at about the same number."""
+    weight: dict[int, float] = {}
+    for f, share in zip(mixture.fits, mixture.shares, strict=True):
+        if f.expert.since:
+            weight[f.expert.since] = weight.get(f.expert.since, 0.0) + float(share)
+    if sum(weight.values()) < UNLIKELY:
+        return None
+    about = {number: sum(w for other, w in weight.items() if abs(other - number) <= ABOUT) for number in weight}
+    number = max(about, key=lambda each: (about[each], weight[each]))
+    place = min(mixture.data.place(number), len(mixture.data) - 1)
+    return Change(int(mixture.data.numbers[place]), float(mixture.data.at[place]), min(about[number], 1.0))
+
+
+def alarmed(mixture: Mixture) -> Change | None:
+    """The most probable change, if it is likely and recent."""
+    change = likeliest_change(mixture)
+    if change is None or change.probability < LIKELY:
+        return None
+    return change if int(mixture.data.numbers[-1]) - change.number < RECENT else None
+
+
+def likeliest_cycle(mixture: Mixture) -> Cycle | None:
+    """The cycle with the largest probability, which is the weight of all experts with the same period."""
+    weight: dict[float, float] = {}
+    for f, share in zip(mixture.fits, mixture.shares, strict=True):
+        if isinstance(f.expert.time, Cyclic):
+            period = f.expert.time.period
+            weight[period] = weight.get(period, 0.0) + float(share)
+    if not weight:
+        return None
+    period = max(weight, key=lambda each: weight[each])
+    return Cycle(period * mixture.data.gap, min(weight[period], 1.0))
+
+
+def sample(space: Space) -> Array:
+    """The points at which effects are measured: every candidate, or SAMPLE random points of a box."""
+    if space.points is not None:
+        return space.points
+    return space.sample(generator(0), limits.rows(space.dim, most=SAMPLE))
+
+
+def effects(X: Array, values: Array, space: Space) -> dict[str, float]:
+    """The first-order Sobol' index of every parameter: Var(E[values | parameter]) / Var(values).
+
+    The conditional mean is taken in bins, and corrected for the variance that bins of finite size show by chance.
+
+    >>> from driftwise import Float
+    >>> space = Box.of({"a": Float(0, 1), "b": Float(0, 1)})
+    >>> X = sample(space)
+    >>> {name: round(share, 1) for name, share in effects(X, 3 * X[:, 0], space).items()}
+    {'a': 1.0, 'b': 0.0}
+    """
+    total = float(values.var())
+    if not total > 1e-18:
+        return dict.fromkeys(space.names, 0.0)
+    return {name: _explained(_bins(X, j, space), values) / total for j, name in enumerate(space.names)}
+
+
+def _explained(bins: NDArray[np.intp], values: Array) -> float:
+    counts = np.bincount(bins)
+    used = counts > 0
+    means = np.bincount(bins, values)[used] / counts[used]
+    between = float(counts[used] @ (means - values.mean()) ** 2) / len(values)
+    within = float(values.var()) - between
+    return max(between - within * (len(means) - 1) / max(len(values) - len(means), 1), 0.0)
+
+
+def _bins(X: Array, j: int, space: Space) -> NDArray[np.intp]:
+    """Which bin of parameter j every row of X is in."""
+    if isinstance(space, Box):
+        part = X[:, space.slices[j]]
+        if isinstance(space.parameters[j][1], Choice):
+            return np.argmax(part, axis=1)
+        column = part[:, 0]
+    else:
+        column = X[:, j]
+    levels, place = np.unique(column, return_inverse=True)
+    return place if len(levels) <= BINS else np.argsort(np.argsort(column, kind="stable")) * BINS // len(column)

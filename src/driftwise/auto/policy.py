@@ -1,0 +1,221 @@
+"""auto: the policy without settings. It mixes experts, weighted by how well they predicted (`driftwise.auto`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks, limits
+from driftwise.auto.data import SPAN, Frame, Memory, Observations
+from driftwise.auto.diagnosis import Diagnosis, diagnose
+from driftwise.auto.experts import PRIOR_STRENGTH, Bank, Expert, Fit
+from driftwise.auto.mixture import Mixture, Optimism
+from driftwise.auto.search import Search, without_outliers
+from driftwise.auto.weights import weight_path
+from driftwise.errors import InvalidInput
+from driftwise.gp.belief import check_kernel, check_size
+from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
+from driftwise.records import Array, Ask, Observation
+from driftwise.spaces import Box, Choice, Space, as_space
+from driftwise.spaces.local import nearby
+
+BLOCK = 16  # numbers between two searches with the whole bank
+GAP = 4  # numbers between two restarts that enter after a search
+FEW = 24  # observations up to which there is a search after each
+ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
+EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
+SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
+LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
+NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
+WIDTH = 0.8  # of the break-even width, if rewards are standardised: their scale is an upper bound already
+CERTAIN = 1e6  # prior strength of the signal's variance if the kernel is known
+
+
+@dataclass(frozen=True, eq=False)
+class AutoState:
+    """The memory, and the last search with the whole bank."""
+
+    memory: Memory
+    search: Search
+
+    @cached_property
+    def data(self) -> Observations:
+        """The observations in use: those of the search, and all since."""
+        searched = self.search.data
+        since = self.memory.all.after(int(searched.numbers[-1])) if len(searched) else searched
+        return searched.followed_by(since) if len(since) else searched
+
+    @cached_property
+    def experts(self) -> tuple[tuple[Fit, ...], Array]:
+        """The experts in use, fitted to `data`, and their weights, which follow their forecasts since the search."""
+        bank, data, fits, w = self.search.bank, self.data, self.search.fits, self.search.leading[1]
+        known = len(self.search.data)
+        if len(data) == known:
+            return fits, w
+        fits = tuple(bank.extended(fits, data, known=known))
+        new = self._new_experts(fits[0]) if bank.changes else ()
+        fits += tuple(bank.fits(new, data))
+        return fits, weight_path(fits, np.append(w, np.zeros(len(new))), data, known)[-1]
+
+    def _new_experts(self, best: Fit) -> tuple[Expert, ...]:
+        """Restarts of the best expert at the multiples of GAP since the search, and copies that ignore outliers."""
+        searched, newest = int(self.search.data.numbers[-1]), int(self.data.numbers[-1])
+        dates = range((searched // GAP + 1) * GAP, newest, GAP)
+        restarts = (replace(best.expert, since=number, earlier=()) for number in dates)
+        return (*restarts, *without_outliers(self.search.bank, best, self.data, searched + 1))
+
+
+@dataclass(frozen=True)
+class Auto:
+    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: length scales × drifts × noises, changes, cycles, levels.
+
+    It needs no settings: rewards are standardised robustly, time is `at` in typical gaps. Its belief is a function of
+    `window` of the last `span` observations and of those since the last search. A search with the whole bank is made
+    when the observation's number passes a multiple of BLOCK; in between the best few experts are followed. A search
+    costs O(w³) and a step O(w²), however long the study. With `known_kernel` (of the rewards as they come, with prior
+    mean 0) only drift and noise are learned. `max_step` limits the distance, in the unit cube, of a suggestion from the
+    last observation.
+
+    >>> from driftwise import Candidates
+    >>> policy = Auto.of(Candidates([[0.0], [1.0]]))
+    >>> state = policy.update(policy.start(), Observation(1, 1.0, (0.0,), 1.0))
+    >>> policy.choose(state, Ask(number=2, at=2.0)).tolist()
+    [1.0]
+    """
+
+    name: ClassVar[str] = "auto"
+
+    space: Space
+    kernels: tuple[Kernel, ...]
+    times: tuple[TimeKernel, ...]
+    noises: tuple[float, ...]
+    told: bool  # whether the kernel is known; the name is that of the field in stored studies
+    changes: bool
+    cycles: bool
+    tides: bool  # whether moving levels are searched for; the name is likewise that of stored studies
+    ard: bool
+    width: float
+    window: int
+    max_step: float | None
+
+    def __post_init__(self) -> None:
+        flags = dict.fromkeys(("told", "changes", "cycles", "tides", "ard"), checks.flag)
+        checks.settle(
+            self,
+            space=lambda _, given: as_space(given),
+            kernels=lambda name, given: checks.each(name, given, as_kernel, "(RBF(0.2),)"),
+            times=lambda name, given: checks.each(name, given, as_time_kernel, "(Forgetting(0.1),)"),
+            noises=lambda name, given: checks.each(name, given, checks.positive, "(0.01, 0.1)"),
+            width=checks.nonnegative,
+            window=partial(checks.count, least=8),
+            max_step=checks.optional(partial(checks.positive, fix="it is a distance in the unit cube, as 0.1")),
+            **flags,
+        )
+        if not (self.kernels and self.times and self.noises):
+            raise InvalidInput("auto needs a kernel, a kernel of time and a noise at least, got none of one of them")
+        # candidates are looked at in blocks, so that the time of a step is what limits them: a second at 45,000
+        check_size(self.name, self.space, self.window, experts=2)
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        known_kernel: Annotated[Kernel | None, "covariance of the rewards, if you know it"] = None,
+        width: Annotated[float | None, "exploration bonus, as a multiple of the one that just pays off"] = None,
+        window: Annotated[int, "number of observations that experts see, at most"] = 184,
+        max_step: Annotated[float | None, "distance in the unit cube from the last observation, at most"] = None,
+        changes: Annotated[bool, "whether experts may begin again at a change point"] = True,
+        smooth: Annotated[bool, "whether experts may follow trends"] = True,
+        cycles: Annotated[bool, "whether experts may have a season"] = True,
+        tides: Annotated[bool, "whether the level of all rewards may move on its own"] = True,
+        ard: Annotated[bool, "whether parameters may have length scales of their own"] = True,
+    ) -> Auto:
+        made = as_space(space)
+        if known_kernel is not None:
+            check_kernel(as_kernel("known_kernel", known_kernel), made)
+        times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
+        kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
+        known = known_kernel is not None
+        width = (1.0 if known else WIDTH) if width is None else width
+        return cls(
+            made, kernels, times, NOISES, known, changes, cycles, tides, ard and not known, width, window, max_step
+        )
+
+    @cached_property
+    def bank(self) -> Bank:
+        searched = (self.changes, self.cycles, self.tides, self.ard)
+        strength = CERTAIN if self.told else PRIOR_STRENGTH
+        return Bank(self.kernels, self.times, self.noises, *searched, prior_strength=strength)
+
+    @property
+    def span(self) -> int:
+        """How many of the last observations are remembered: SPAN, fewer if there are many coordinates."""
+        return limits.rows(self.space.dim, most=SPAN, least=self.window)
+
+    @property
+    def memory(self) -> int:
+        return self.span + BLOCK
+
+    def start(self) -> AutoState:
+        frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told)
+        nothing = Memory.nothing(frame, most=self.window, span=self.span)
+        return AutoState(nothing, Search(self.bank, nothing))
+
+    def choose(self, state: AutoState, ask: Ask) -> Array:
+        belief = self.belief(state, ask).imagine(ask.pending)
+        if self.max_step is not None and len(state.data):
+            return nearby(Optimism(belief, self.width), self.space, state.data.X[-1], self.max_step, ask)
+        return self.space.argmax(Optimism(belief, self.width, heaviest_only=self.space.points is None), ask)
+
+    def update(self, state: AutoState, seen: Observation) -> AutoState:
+        memory, before = state.memory.observe(seen), state.memory.all.numbers
+        due = len(before) < FEW or seen.number // BLOCK != int(before[-1]) // BLOCK
+        return AutoState(memory, Search(self.bank, memory) if due else state.search)
+
+    def belief(self, state: AutoState, ask: Ask) -> Mixture:
+        return Mixture(self.bank, state.data, *state.experts, ask.at)
+
+    def diagnose(self, state: AutoState, ask: Ask) -> Diagnosis:
+        """How the world moves, which observations are in use, and which parameters matter."""
+        return diagnose(self.belief(state, ask), self.space)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return newer < self.memory
+
+
+def default_kernels(space: Space) -> tuple[Kernel, ...]:
+    """Matérn-5/2 and RBF, with length scales relative to the extent of the space, each plus a constant level.
+
+    Near its maximum a smooth function looks like a rough one of a longer length scale, whose standard deviation
+    elsewhere would be too small; so there are both.
+    """
+    sides = math.sqrt(max(_breadth(space), 2) / 2) * _sides(space)
+    made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH]
+    made += [RBF(tuple((ell * sides).tolist())) for ell in SMOOTH]
+    return tuple(Sum(kernel, Level(LEVEL)) for kernel in made)
+
+
+def _breadth(space: Space) -> float:
+    """Its effective dimension: each coordinate counts with its variance relative to a uniform one's, at most 1.
+
+    Two values of a Choice of a hundred are no further apart than two of a Choice of ten.
+    """
+    if isinstance(space, Box) and space.points is None:
+        sizes = (p.size if isinstance(p, Choice) else 1 for _, p in space.parameters)
+        return float(sum(1 if n == 1 else min(12 * (1 - 1 / n), n) for n in sizes))
+    return float(np.minimum(12 * np.var(np.asarray(space.points) / _sides(space), axis=0), 1.0).sum())
+
+
+def _sides(space: Space) -> Array:
+    """The extent of the space along each coordinate: 1 in the unit cube, as they come on candidates. (d,)"""
+    points = space.points
+    if points is None:
+        return np.ones(space.dim)
+    sides = np.ptp(points, axis=0)
+    return np.where(sides > 0, sides, 1.0)

@@ -1,0 +1,121 @@
+"""The weights of experts: how they follow the forecasts, and with which share a new expert enters.
+
+Weights follow by fixed share (Herbster & Warmuth 1998). Experts with the same kernel of space and the same noise are a
+family. How the world moves may change at any time, so a share s of the weight is redistributed within the family at
+each observation. What kind of function it is hardly ever changes, so that a much smaller share r goes to other
+families: what was learned about the length scale while exploring is not forgotten while exploiting.
+
+An abrupt change, or an outlier, makes a new expert at a place in the window. It enters there with a share of all the
+weight: the probability that such a change happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.auto.data import Observations
+from driftwise.auto.experts import Expert, Forecast, Shape
+from driftwise.records import Array
+
+SHARE = 0.01  # s: share of the weight redistributed within its family at each observation
+RARE = 0.0005  # r: share redistributed over all families
+CHANGE_HAZARD = 0.001  # probability of an abrupt change of the function, per observation
+NOISE_HAZARD = 0.0005  # probability of a change of the noise alone, per observation
+OUTLIER_SHARE = 0.05  # share given to a copy of the expert that ignores a suspected outlier
+TINY = 1e-12  # added to the weight of every family when new experts enter
+
+Families = NDArray[np.int64]  # (E,): to which family each expert belongs
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """New experts that enter at one place in the window, and the share of all the weight that they get together."""
+
+    place: int
+    new: NDArray[np.bool_]  # (E,)
+    share: float
+
+
+def families(experts: Sequence[Expert]) -> Families:
+    """To which family each expert belongs: (E,). After a change of its noise an expert stays in its family."""
+    numbers: dict[tuple[Shape, float], int] = {}
+    return np.array([numbers.setdefault((e.shape, e.first_noise), len(numbers)) for e in experts], dtype=np.int64)
+
+
+def weight_path(forecasts: Sequence[Forecast], prior: Array, data: Observations, first: int = 0) -> Array:
+    """The weights before each observation from index `first` on, and after the last: (n − first + 1, E).
+
+    They start from `prior`. Experts that have no weight there are new: they enter at the place of their last change.
+    """
+    log_predictive = np.full((len(forecasts), len(data)), -np.inf)
+    for row, each in zip(log_predictive, forecasts, strict=True):
+        row[each.first :] = each.log_predictive
+    experts = [f.expert for f in forecasts]
+    return fixed_share(log_predictive[:, first:], prior, prior, families(experts), entries(experts, prior, data, first))
+
+
+def entries(experts: Sequence[Expert], prior: Array, data: Observations, first: int) -> Iterator[Entry]:
+    """When those without weight in `prior` enter.
+
+    A change is equally likely at every observation, so the experts of one date have the hazard of all since the last.
+    """
+    new = prior == 0
+    noise_changed, ignoring = np.array([(bool(e.earlier), e.ignores_outlier) for e in experts]).T
+    places = np.array([data.place(e.last_change) for e in experts]) - first
+    for date in np.unique(places[new & ignoring]):
+        yield Entry(int(date), new & ignoring & (places == date), OUTLIER_SHARE)
+    for some, hazard in ((new & ~noise_changed, CHANGE_HAZARD), (new & noise_changed & ~ignoring, NOISE_HAZARD)):
+        dates = np.unique(places[some])
+        for date in dates:
+            yield Entry(int(date), some & (places == date), min(hazard * (len(data) - first) / len(dates), 0.5))
+
+
+def fixed_share(
+    log_predictive: Array, prior: Array, start: Array, families: Families, entries: Iterable[Entry] = ()
+) -> Array:
+    """The weights before each of the forecasts, (E, n), and after the last, from the weights `start`: (n + 1, E).
+
+    w ← (1 − s − r)·v + s·V_F∘prior(e|F) + r·prior, v = w∘p/Σ(w∘p), V_F the weight of e's family.
+
+    >>> half = np.array([0.5, 0.5])
+    >>> fixed_share(np.log([[0.8], [0.2]]), half, half, np.array([0, 0]))[-1].round(3).tolist()
+    [0.797, 0.203]
+    """
+    p = np.exp(log_predictive - log_predictive.max(axis=0, initial=-np.inf))
+    w, prior = start / start.sum(), prior / prior.sum()
+    within = prior / np.maximum(_family_sums(prior, families), 1e-300)  # prior(e|F)
+    entries_at: dict[int, list[Entry]] = {}
+    for entry in entries:
+        entries_at.setdefault(entry.place, []).append(entry)
+    path = np.empty((p.shape[1] + 1, len(w)))
+    for i in range(p.shape[1]):
+        for entry in entries_at.get(i, ()):
+            w = _entered(w, entry, families)
+        path[i] = w
+        w = w * p[:, i]
+        w = w / w.sum()
+        w = (1 - SHARE - RARE) * w + SHARE * _family_sums(w, families) * within + RARE * prior
+    path[-1] = w / w.sum()
+    return path
+
+
+def _entered(w: Array, entry: Entry, families: Families) -> Array:
+    """The weights after new experts entered: their share comes from all, and each family's part is by its weight."""
+    new = entry.new.astype(float)
+    parts = new * (_family_sums(w, families) + TINY) / np.maximum(_family_sums(new, families), 1.0)
+    return (1 - entry.share) * w + entry.share * parts / parts.sum()
+
+
+def _family_sums(w: Array, families: Families) -> Array:
+    """The sum over each expert's family: (E,)."""
+    return np.bincount(families, w)[families].astype(float)
+
+
+def heaviest(w: Array, *, most: int, least: float) -> NDArray[np.intp]:
+    """The indices of the `most` largest weights, without those below `least` of the largest; largest first."""
+    order = np.argsort(-w, kind="stable")[:most]
+    return order[w[order] >= least * w[order[0]]]

@@ -1,0 +1,122 @@
+"""driftwise study show: where a study stands and what it believes, in the terminal, as a picture or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftwise.auto.drift_history import FEW, Moment
+from driftwise.cli import files, show, study_status
+from driftwise.cli.belief_slices import Slice, slices
+from driftwise.cli.changes import abrupt_changes
+from driftwise.cli.chart import chart, legend
+from driftwise.cli.options import DEFAULT, File, Json, Name
+from driftwise.cli.over_time import over_time
+from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.study import Study
+from driftwise.text import counted
+
+
+def show_study(
+    name: Name,
+    path: File = DEFAULT,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", "--png", help="Draw into this file instead: .png, .svg or .pdf.", metavar="FILE"),
+    ] = None,
+    parameter: Annotated[
+        str | None,
+        typer.Option(help="Show only this parameter. By default the terminal shows all, and a picture the first."),
+    ] = None,
+    only_time: Annotated[
+        bool, typer.Option("--over-time", help="Show only how the world moved. This needs the policy auto.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show where a study stands and what it believes.
+
+    For each parameter, a chart shows the mean of the posterior and two standard deviations around it, while the other
+    parameters are at the best setting. With the policy auto it also shows how the world moved: the rate of drift, the
+    observations in use, and the abrupt changes.
+
+    [bold]Examples[/bold]
+
+      driftwise study show prices
+
+      driftwise study show prices --parameter price --picture belief.svg
+    """
+    study = Study.open(name, path=path)
+    if picture is not None:
+        from driftwise.plots.files import format_of  # loads the lab, which no other command of a study needs
+
+        files.check(picture, inputs=[path])
+        format_of(picture)
+    if as_json:
+        show.as_json(study_status.for_scripts(study))
+    elif only_time:
+        _show_over_time(study, picture)
+    elif picture is not None:
+        from driftwise.cli.study_pictures import save_belief
+
+        save_belief(_only(parameter, slices(study)[1])[0], study, picture)
+    else:
+        _show_all(study, parameter)
+
+
+def _show_all(study: Study, parameter: str | None) -> None:
+    study_status.head(study.describe())
+    try:
+        best, drawn = slices(study)
+    except InvalidInput as nothing:  # no rewards yet, or a policy without a posterior
+        show.paragraph(str(nothing))
+        return
+    drawn = _only(parameter, drawn)
+    show.paragraph("best now: ", *study_status.expected(best))
+    moments = _moments(study)
+    if moments:
+        show.paragraph(*study_status.drift_in_words(moments))
+    else:
+        show.paragraph("")
+    for each in drawn:
+        show.out().print(chart(each, show.width()))
+    show.paragraph(("\n".join(dict.fromkeys(map(legend, drawn))) + "\n", "dim"))
+    if moments:
+        show.out().print(over_time(moments, show.width()))
+
+
+def _moments(study: Study) -> Sequence[Moment]:
+    """What was said of the drift over time; nothing if the policy does not say, or cannot yet."""
+    if not hasattr(study.policy, "diagnose"):
+        return []
+    moments = study.drift_history()
+    if moments[-1].drift.seen < FEW:
+        told = counted(moments[-1].drift.seen, "reward")
+        show.paragraph(f"How the world moves is estimated from {FEW} rewards on; the study has {told}.")
+        return []
+    return moments
+
+
+def _show_over_time(study: Study, picture: Path | None) -> None:
+    moments = study.drift_history()
+    if len(moments) < 2:
+        told = counted(len(moments), "reward")
+        raise InvalidInput(f"--over-time needs at least 2 rewards, and study {study.name!r} has {told}; tell more")
+    if picture is not None:
+        from driftwise.cli.study_pictures import save_over_time
+
+        save_over_time(moments, study, picture)
+        return
+    sentences = [str(each) for each in abrupt_changes(moments)] or ["No abrupt change was found."]
+    show.paragraph("\n".join(sentences) + "\n")
+    show.out().print(over_time(moments, show.width()))
+
+
+def _only(parameter: str | None, drawn: list[Slice]) -> list[Slice]:
+    found = [each for each in drawn if parameter in (None, each.name)]
+    if not found:
+        names = ", ".join(each.name for each in drawn)
+        raise NotFoundError(f"no parameter is called {parameter!r:.80}; the study has {names}")
+    return found

@@ -1,0 +1,1 @@
+"""Threads and interrupts: `guard` is a lock that no exception leaves held, `threads` limits BLAS to one thread."""

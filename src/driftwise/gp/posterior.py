@@ -1,0 +1,226 @@
+"""The Gaussian-process posterior over a window of observations: Eqs. (1) and (2) of the paper.
+
+A `Posterior` never changes: `append`, `drop_oldest` and `observe` return the next one. Notation as in docs/notation.md:
+A = K + λI, L Lᵀ = A, W = L⁻¹, so that A⁻¹ = WᵀW.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.linalg import border, cholesky, extend_inverse_lower, invert_lower, times_lower
+from driftwise.records import Array, Observation, Point
+
+_NOTHING = np.zeros((0, 0))
+BLOCK = 25_000  # entries of k(X) computed at a time: in the cache and without fresh pages it goes four times faster
+SINGULAR = 1e-9  # a variance below this part of the largest prior variance: W is not extended but factorised anew
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """GP(0, k) given n observations with noise variance λ; with `standardise`, rewards are centred and scaled.
+
+    >>> from driftwise.gp.kernels import RBF
+    >>> posterior = Posterior(RBF(0.2), noise=0.01).append([0.5], 1.0)
+    >>> mean, std = posterior.predict(np.array([[0.5], [3.0]]))
+    >>> mean.round(4).tolist(), std.round(4).tolist()
+    ([0.9901, 0.0], [0.0995, 1.0])
+    """
+
+    kernel: Kernel
+    noise: float
+    standardise: bool = False
+    X: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, d), oldest first
+    y: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (n,)
+    K: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, n)
+    fixed_units: tuple[float, float] | None = field(default=None, repr=False)  # what `units` says, whatever y is
+    factor: tuple[Array, float] | None = field(default=None, repr=False)  # W and its jitter, if these are known for K
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    # --- the fold -----------------------------------------------------------------------------------------------
+
+    def append(self, x: Sequence[float] | Array, y: float) -> Posterior:
+        """The posterior after one more observation: O(n²)."""
+        X, y_all, K = self._appended(x, y)
+        v = self._W @ K[-1, :-1]
+        s2 = max(K[-1, -1] - v @ v, 0.0) + self.noise
+        if s2 <= SINGULAR * np.diagonal(K).max():
+            return self._with(X, y_all, K)
+        W = extend_inverse_lower(self._W, v[None], np.array([[s2**-0.5]]))
+        return self._with(X, y_all, K, (W, self.jitter))
+
+    def drop_oldest(self) -> Posterior:
+        """The posterior without the oldest; the factor is computed anew when needed, so errors do not accumulate."""
+        if not len(self):
+            raise InvalidInput("drop_oldest needs an observation to drop, got none; append one first")
+        return self._with(self.X[1:], self.y[1:], self.K[1:, 1:])
+
+    def observe(self, seen: Observation, *, keep: int | None = None) -> Posterior:
+        """The posterior after `seen`, of the last `keep` observations if that is given.
+
+        With `keep` the answer depends on these observations alone, to the last bit, and not on the path to them.
+        """
+        checks.like("seen", seen, ("x", "y"), "an Observation")
+        if keep is None:
+            return self.append(seen.x, seen.y)
+        checks.count("keep", keep)
+        X, y, K = self._appended(seen.x, seen.y)
+        return self._with(X[-keep:], y[-keep:], K[-keep:, -keep:])
+
+    def select(self, kept: NDArray[np.intp]) -> Posterior:
+        """Of the observations at the indices `kept` alone, oldest first."""
+        return self._with(self.X[kept], self.y[kept], self.K[np.ix_(kept, kept)])
+
+    def imagine(self, points: Sequence[Point]) -> Posterior:
+        """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
+        points = checks.each("points", points, _row, "[(0.5,)]")
+        if not points:
+            return self
+        location, scale = self.units
+        imagined = replace(self, fixed_units=self.units, factor=self._root)
+        for x in points:
+            mean, _ = imagined.predict(np.array([x]))
+            imagined = imagined.append(x, location + scale * mean[0])
+        return imagined
+
+    # --- what it says -------------------------------------------------------------------------------------------
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """μ(x) = kᵀA⁻¹y and σ(x) = √(k(x,x) − kᵀA⁻¹k) for the rows of X."""
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype != float:
+            X = checks.table("X", X)
+        rows = max(BLOCK // max(len(self), 1), 1)
+        if len(X) > rows:
+            means, stds = zip(*(self._moments(X[i : i + rows])[:2] for i in range(0, len(X), rows)), strict=True)
+            return np.concatenate(means), np.concatenate(stds)
+        return self._moments(X)[:2]
+
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
+        mean, std, V = self._moments(X)
+        m, n = V.shape
+        G = self.kernel.gradient(X, np.vstack([self.X.reshape(n, -1), X]) if n else X)  # (m, n + m, d)
+        own = G[np.arange(m), n + np.arange(m)]  # (m, d); ∂k(x,x)/∂x is twice this
+        weights = np.empty((m, 2, n))
+        weights[:, 0] = self._alpha
+        weights[:, 1] = V @ self._W  # A⁻¹k
+        slopes = weights @ G[:, :n]  # (m, 2, d)
+        return mean, std, slopes[:, 0], (own - slopes[:, 1]) / np.maximum(std, 1e-12)[:, None]
+
+    def weights(self, X: Array) -> Array:
+        """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, n)."""
+        if not len(self):
+            return np.zeros((len(X), 0))
+        return (self.kernel(X, self.X) @ self._W.T) @ self._W
+
+    def weights_slope(self, X: Array, C: Array) -> Array:
+        """Σ_s C_s ∂α_s(x)/∂x for the rows of X and of C, (m, n), that is CᵀA⁻¹ ∂k(x)/∂x: (m, d)."""
+        if not len(self):
+            return np.zeros_like(X)
+        return np.einsum("mn,mnd->md", times_lower(C, self._W) @ self._W, self.kernel.gradient(X, self.X))
+
+    @property
+    def observed(self) -> Array:
+        """The points observed, oldest first: (n, d)."""
+        return self.X
+
+    @property
+    def information_gain(self) -> float:
+        """½ ln det(I + K/λ), from the factor's diagonal."""
+        gain = -np.log(np.diagonal(self._W)).sum() - 0.5 * len(self) * np.log(self.noise)
+        return max(float(gain), 0.0)  # rounding can leave −1e−17
+
+    @property
+    def jitter(self) -> float:
+        """What was added to A's diagonal for the factorisation, relative to its largest entry: 0 nearly always."""
+        return self._root[1]
+
+    # --- in the user's units ------------------------------------------------------------------------------------
+
+    @cached_property
+    def units(self) -> tuple[float, float]:
+        """(location, scale) of the standardised rewards: a reward is location + scale · target."""
+        if self.fixed_units is not None:
+            return self.fixed_units
+        return location_scale(self.y) if self.standardise else (0.0, 1.0)
+
+    @cached_property
+    def targets(self) -> Array:
+        """The rewards, centred and scaled with `standardise`: (n,)."""
+        location, scale = self.units
+        return (self.y - location) / scale if self.standardise else self.y
+
+    # --- machinery ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _root(self) -> tuple[Array, float]:
+        """W = L⁻¹ and the jitter it took."""
+        if self.factor is not None:
+            return self.factor
+        if not len(self):
+            return _NOTHING, 0.0
+        L, jitter = cholesky(self.K, self.noise)
+        return invert_lower(L), jitter
+
+    @property
+    def _W(self) -> Array:
+        return self._root[0]
+
+    @cached_property
+    def _alpha(self) -> Array:
+        """A⁻¹y."""
+        return self._W.T @ (self._W @ self.targets)
+
+    def _moments(self, X: Array) -> tuple[Array, Array, Array]:
+        """μ, σ and V = k(X)Wᵀ, whose rows have kᵀA⁻¹k for their squared lengths: (m,), (m,), (m, n)."""
+        prior = self.kernel.diagonal(X)
+        if not len(self):
+            return np.zeros(len(X)), np.sqrt(prior), np.zeros((len(X), 0))
+        k = self.kernel(X, self.X)  # (m, n)
+        V = times_lower(k, self._W)
+        explained = np.einsum("ij,ij->i", V, V)
+        return k @ self._alpha, np.sqrt(np.minimum(np.maximum(prior - explained, 0.0), prior)), V
+
+    def _appended(self, x: Sequence[float] | Array, y: float) -> tuple[Array, Array, Array]:
+        y = checks.size("y", y)
+        try:
+            row = np.asarray(x, dtype=float).reshape(1, -1)
+        except Exception:  # what NumPy says of odd objects is of many kinds
+            raise InvalidInput(f"x must be a row of numbers, got {checks.shown(x)}") from None
+        if not np.isfinite(row).all() or not row.size:
+            raise InvalidInput(f"x must be finite, and one number or more, got {checks.shown(row[0].tolist())}")
+        X = self.X if len(self) else np.zeros((0, row.shape[1]))
+        k = self.kernel(row, X)[0] if len(self) else np.zeros(0)
+        K = border(self.K, k, float(self.kernel.diagonal(row)[0]))
+        return np.vstack([X, row]), np.append(self.y, y), K
+
+    def _with(self, X: Array, y: Array, K: Array, factor: tuple[Array, float] | None = None) -> Posterior:
+        """Of other observations; what is not given is computed from these alone."""
+        return replace(self, X=X, y=y, K=K, factor=factor)
+
+
+def _row(name: str, given: Any) -> tuple[float, ...]:
+    return checks.each(name, given, checks.size, "[(0.5,)]")
+
+
+def location_scale(y: Array) -> tuple[float, float]:
+    """Mean and standard deviation; the scale is 1 if all rewards are equal."""
+    if not len(y):
+        return 0.0, 1.0
+    location, scale = float(y.mean()), float(y.std())
+    # rewards that differ only by rounding count as equal
+    return location, scale if scale > 1e-12 * float(np.abs(y).max()) else 1.0

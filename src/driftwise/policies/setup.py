@@ -1,0 +1,222 @@
+"""What a user says when a policy is made: each shared option stands here once, with its default and its meaning."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from driftwise import checks, limits
+from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Model, Width, check_kernel
+from driftwise.gp.kernels import Kernel, Matern, as_kernel, check_bounded
+from driftwise.policies.ranges import Range
+from driftwise.records import Array
+from driftwise.spaces import Space, as_space
+from driftwise.theory import widths
+from driftwise.theory.information import MaximumGain
+from driftwise.theory.schedules import known_budget, unknown_budget
+
+BUDGET = "it is P_T, the variation of the world over the horizon"
+LENGTH = 60  # of a window or an interval if the horizon is not given
+REPRESENTATIVES = 512  # points that stand for a box when γ is computed
+PICKS = 1024  # of the search for γ that are counted
+
+# the options that go together
+MODEL = ("kernel", "noise", "standardise")
+BAND = ("width", "B", "R", "delta")
+DRIFT = ("horizon", "budget")
+RANGE = ("low", "high")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The shared options, and what the theory makes of them: a model, γ, a length to remember, a width.
+
+    >>> from driftwise import Candidates
+    >>> Setup(Candidates([[0.0], [1.0]]), noise=0.25).sub_gaussian
+    0.5
+    """
+
+    space: Any
+    kernel: Annotated[
+        Kernel | None, "covariance of the rewards over the unit cube; None: Matérn-5/2 with length scale 0.2"
+    ] = None
+    noise: Annotated[float, "variance λ of the noise"] = 0.01
+    standardise: Annotated[bool, "whether rewards are centred and scaled"] = False
+    width: Annotated[
+        float | str | Width, "exploration bonus β in standard deviations: a number, a width, or the name of a formula"
+    ] = 2.0
+    B: Annotated[float, "bound on the norm of the reward function, for widths by name"] = 1.0
+    R: Annotated[float | None, "sub-Gaussian constant of the noise, for widths by name; None: √noise"] = None
+    delta: Annotated[float, "probability that a confidence band or a test may fail"] = 0.1
+    horizon: Annotated[int | None, "number of steps T that are planned"] = None
+    budget: Annotated[float | None, "how much the world changes in all over the horizon"] = None
+    low: Annotated[float, "lower end of the range of the rewards"] = -1.0
+    high: Annotated[float, "upper end of the range of the rewards"] = 1.0
+    seed: Annotated[int, "seed of the policy's own random numbers"] = 0
+    S: Annotated[float, "bound on the norm of the linear coefficients, for width=ellipsoid"] = 1.0
+    L: Annotated[float, "bound on the norm of a point, for width=ellipsoid"] = 1.0
+
+    def __post_init__(self) -> None:
+        checks.settle(
+            self,
+            space=lambda _, given: as_space(given),
+            noise=partial(checks.positive, fix="it is a variance, for example 0.01"),
+            standardise=checks.flag,
+            B=checks.nonnegative,
+            R=checks.optional(checks.nonnegative),
+            delta=checks.probability,
+            horizon=checks.optional(checks.count),
+            budget=checks.optional(partial(checks.nonnegative, fix=BUDGET)),
+        )
+        if self.budget is not None and self.horizon is None:
+            raise InvalidInput(
+                f"a budget is the variation over a horizon, got budget={self.budget} alone; give horizon=…"
+            )
+
+    @cached_property
+    def model(self) -> Model:
+        """The model of the world."""
+        kernel = Matern(2.5, 0.2) if self.kernel is None else as_kernel("kernel", self.kernel)
+        model = Model(self.space, kernel, self.noise, self.standardise)
+        check_kernel(model.kernel, model.space)
+        return model
+
+    @property
+    def rewards(self) -> Range:
+        """The range of the rewards."""
+        return Range(self.low, self.high)
+
+    @property
+    def sub_gaussian(self) -> float:
+        """R, or √noise."""
+        return math.sqrt(self.noise) if self.R is None else self.R
+
+    @property
+    def variation(self) -> float:
+        """P_T, or 1 if it is unknown."""
+        return 1.0 if self.budget is None else self.budget
+
+    @cached_property
+    def gain(self) -> MaximumGain:
+        """n ↦ γ_n on the candidates, or on a low-discrepancy set of the box."""
+        points = representatives(self.space)
+        n, d = points.shape
+        what = f"γ of {PICKS:,} picks among {n:,} points of {d:,} coordinates, 8 for each"
+        fix = "give width=2.0 and a length of your own, or a policy that takes them"
+        limits.check("a width or a length by γ", n * (PICKS + 8 * d), what, fix)
+        return MaximumGain(self.model.kernel, self.model.noise, tuple(map(tuple, points.tolist())))
+
+    def length(self, name: str, given: int | None) -> int:
+        """H or w: as given, else by Remark (2) or (3) if the horizon is known."""
+        if given is not None:
+            return checks.count(name, given, fix="use gp-ucb to keep everything")
+        if self.horizon is None:
+            return LENGTH
+        gamma = self.gain(self.horizon)
+        if self.budget is None:
+            return unknown_budget(gamma, self.horizon)
+        return known_budget(gamma, self.horizon, self.budget)
+
+    def beta(self, *, events: Callable[[int], int] | None = None) -> Width:
+        """The width; `events` says of a horizon how many the union bound goes over."""
+        made = self._named(self.width, events) if isinstance(self.width, str) else widths.as_width(self.width)
+        if getattr(made, "assumes_bounded", False):
+            check_bounded(self.model.kernel, representatives(self.space))
+        return made
+
+    def _named(self, name: str, events: Callable[[int], int] | None) -> Width:
+        known = {"B": self.B, "R": self.sub_gaussian, "delta": self.delta}
+        points = self.space.points
+        makers: dict[str, Callable[[], Width]] = {
+            "lemma": lambda: widths.Lemma(self.gain, **known, unions=self._unions(name, events)),
+            "algorithm": lambda: widths.Algorithm(self.gain, **known),
+            "realised": lambda: widths.Realised(**known, unions=self._unions(name, events)),
+            "srinivas": lambda: (
+                widths.SrinivasRkhs(self.gain, self.B, self.delta)
+                if points is None
+                else widths.SrinivasFinite(len(points), self.delta)
+            ),
+            "bogunovic": widths.Bogunovic,
+        }
+        if name not in makers:
+            raise InvalidInput(
+                f"width must be a number, a width, or one of {', '.join(makers)}; got {checks.shown(name)}"
+            )
+        return makers[name]()
+
+    def _unions(self, name: str, events: Callable[[int], int] | None) -> int:
+        if events is None:
+            return 1
+        if self.horizon is None:
+            got = checks.shown(name)
+            raise InvalidInput(f"width={got} holds over a horizon, and none is given; give horizon=…, or width=2.0")
+        return events(self.horizon)
+
+
+def representatives(space: Space) -> Array:
+    """The settings themselves if they are few, else a Sobol' set of the unit cube and its far corner: (n, d)."""
+    if space.points is not None:
+        return space.points
+    from scipy.stats import qmc  # slow to import
+
+    cube = qmc.Sobol(space.dim, scramble=False).random(REPRESENTATIVES)
+    # the corner, where a linear kernel is largest; the origin is the set's first point
+    return space.snap(np.vstack([cube, np.ones((1, space.dim))]))
+
+
+# --- the options as users see them --------------------------------------------------------------------------------
+
+
+class Option(inspect.Parameter):
+    """A keyword that a policy takes: its `name`, `default`, type (`annotation`) and `meaning` in one line."""
+
+    def __init__(self, name: str, *, default: Any, annotation: Any, meaning: str) -> None:
+        super().__init__(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        self.meaning = meaning
+
+    def with_default(self, default: Any) -> Option:
+        return Option(self.name, default=default, annotation=self.annotation, meaning=self.meaning)
+
+
+Options = dict[str, Option]
+
+
+def options_in(function: Callable[..., Any], names: Iterable[str] | None = None) -> Options:
+    """The keywords of a function, or some of its parameters; their meanings are said by Annotated[type, meaning]."""
+    parameters = inspect.signature(function).parameters
+    if names is None:
+        names = [name for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError:  # a policy of a user's own, whose types are imported for a type checker alone
+        hints = {}
+    found = {}
+    for name in names:
+        hint = hints.get(name, parameters[name].annotation)
+        kind, meaning = get_args(hint)[:2] if get_origin(hint) is Annotated else (hint, "")
+        found[name] = Option(name, default=parameters[name].default, annotation=kind, meaning=meaning)
+    return found
+
+
+def takes(*names: str, **defaults: Any) -> Options:
+    """Those options of `Setup` that a policy takes, of which some have another default here.
+
+    >>> [(option.name, option.default) for option in takes("noise", R=0.1).values()]
+    [('noise', 0.01), ('R', 0.1)]
+    """
+    chosen = options_in(Setup, (*names, *defaults))
+    return chosen | {name: chosen[name].with_default(default) for name, default in defaults.items()}
+
+
+def check_options(who: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """An option that a policy does not have is refused."""
+    for option in given:
+        if option not in known:
+            raise InvalidInput(f"{who} has no option {checks.shown(option)}; it has {', '.join(known) or 'none'}")

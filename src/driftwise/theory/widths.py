@@ -1,0 +1,262 @@
+"""β_t, every form of it. In every file β multiplies the standard deviation, never its square.
+
+n is the number of points in use when β_t is asked for, `len(belief)`: t − t₀ of R-GP-UCB, min(t − 1, w) of SW-GP-UCB.
+The forms of the paper (`Lemma`, `Realised`, `Algorithm`) and `SrinivasRkhs` assume k(x, x) ≤ 1, and say so by
+`assumes_bounded`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Belief, Width
+from driftwise.gp.kernels import Matern
+from driftwise.gp.posterior import Posterior
+from driftwise.theory.information import MaximumGain, as_gain
+
+
+@dataclass(frozen=True)
+class Constant:
+    """β_t = beta."""
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "beta", checks.nonnegative("width", self.beta))
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return self.beta
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """Lemmas 1 and 2:  β_t = B + (R/√λ) √(2γ_n + 2 ln(m/δ)), for ‖f‖ ≤ B and R-sub-Gaussian noise.
+
+    `unions` is m, over how many events the union bound goes: 1 if nothing is forgotten, ⌈T/H⌉ blocks of R-GP-UCB,
+    T windows of SW-GP-UCB.
+    """
+
+    gain: MaximumGain
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+    unions: int = 1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return confidence(_gain(self.gain, belief), belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
+
+
+@dataclass(frozen=True)
+class Realised:
+    """β_t = B + (R/√λ) √(2g + 2 ln(m/δ)), g = ½ ln det(I + K/λ) of the window itself: `Lemma`, and tighter."""
+
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+    unions: int = 1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return confidence(belief.information_gain, belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """The boxes of Algorithms 1 and 2:  β_t = B + R √(2(γ_n + 1 + ln(1/δ))).
+
+    It is Chowdhury & Gopalan's (2017) of IGP-UCB, for λ = 1 + 2/T. At λ ≥ 1 it is at least `Lemma`'s for one event; at
+    smaller λ it promises too much.
+    """
+
+    gain: MaximumGain
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return self.B + self.R * math.sqrt(2 * (_gain(self.gain, belief) + 1 + math.log(1 / self.delta)))
+
+
+@dataclass(frozen=True)
+class SrinivasFinite:
+    """β_t² = 2 ln(|D| t² π² / 6δ): finitely many candidates, f from the prior (Srinivas et al. 2009, Theorem 1)."""
+
+    candidates: int
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "candidates", checks.count("candidates", self.candidates))
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(2 * math.log(self.candidates * number**2 * math.pi**2 / (6 * self.delta)))
+
+
+@dataclass(frozen=True)
+class SrinivasRkhs:
+    """β_t² = 2B² + 300 γ_n ln³(t/δ): ‖f‖ ≤ B (Srinivas et al. 2009, Theorem 3, where n = t − 1)."""
+
+    gain: MaximumGain
+    B: float = 1.0
+    delta: float = 0.1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(2 * self.B**2 + 300 * _gain(self.gain, belief) * math.log(number / self.delta) ** 3)
+
+
+@dataclass(frozen=True)
+class Bogunovic:
+    """β_t² = c₁ ln(c₂ t), or 0 where that is negative: what Bogunovic et al. (2016) use in practice.
+
+    >>> from driftwise import RBF, Posterior
+    >>> round(Bogunovic()(Posterior(RBF(0.2), 0.01), 100) ** 2, 4) == round(0.8 * math.log(400), 4)
+    True
+    """
+
+    c1: float = 0.8
+    c2: float = 4.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c1", checks.positive("c1", self.c1))
+        object.__setattr__(self, "c2", checks.positive("c2", self.c2))
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return math.sqrt(max(self.c1 * math.log(self.c2 * number), 0.0))
+
+
+@dataclass(frozen=True)
+class DriftAware:
+    """β_t + V √(n/λ): `width` widened for a world that moved by `drift` = V at most, in sup-norm, inside the window.
+
+    The proof is in docs/theory.md; `theory.drift_aware_band` is the sharper form, V ‖α(x)‖₁, that differs from x to x.
+    """
+
+    width: Width
+    drift: float
+
+    def __post_init__(self) -> None:
+        as_width(self.width)
+        object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
+
+    @property
+    def assumes_bounded(self) -> bool:
+        return getattr(self.width, "assumes_bounded", False)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return self.width(belief, number) + self.drift * math.sqrt(len(belief) / belief.noise)
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """The linear bandits' β = S + (R/√λ) √(2 ln(1/δ) + d ln(1 + mL²/(λd))), for ‖θ‖ ≤ S, ‖x‖ ≤ L, R-sub-Gaussian noise.
+
+    m = n counts the observations in use (Abbasi-Yadkori et al. 2011; Zhao et al. 2020); with discount ρ it is
+    (1 − ρ^{2n})/(1 − ρ²) (Russac et al. 2019). Theirs multiplies ‖x‖_{V⁻¹}, ours √λ‖x‖_{V⁻¹}.
+    """
+
+    dim: int
+    S: float = 1.0
+    R: float = 0.1
+    L: float = 1.0
+    delta: float = 0.1
+    discount: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        m = float(len(belief))
+        if self.discount < 1:
+            m = (1 - self.discount ** (2 * m)) / (1 - self.discount**2)
+        volume = self.dim * math.log(1 + m * self.L**2 / (belief.noise * self.dim))
+        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(2 * math.log(1 / self.delta) + volume)
+
+
+@dataclass(frozen=True)
+class SlidingEllipsoid:
+    """SW-UCB's β = S + (R/√λ) √(d ln((1 + wL²/λ)/δ)) (Cheung et al. 2019), as `Ellipsoid`, of a window of w."""
+
+    dim: int
+    window: int
+    S: float = 1.0
+    R: float = 0.1
+    L: float = 1.0
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        volume = math.log((1 + self.window * self.L**2 / belief.noise) / self.delta)
+        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(self.dim * volume)
+
+
+def confidence(gain: float, noise: float, *, B: float, R: float, delta: float) -> float:
+    """B + (R/√λ) √(2γ + 2 ln(1/δ)): Eq. (8) of the paper, β of one self-normalised bound.
+
+    >>> confidence(0.0, 1.0, B=1.0, R=1.0, delta=math.exp(-2))
+    3.0
+    """
+    return B + R / math.sqrt(noise) * math.sqrt(2 * gain + 2 * math.log(1 / delta))
+
+
+def as_width(given: Any) -> Width:
+    """A number, which means a constant width, or a width: one that gives a finite β of an empty belief."""
+    if isinstance(given, Real) or given is None or isinstance(given, str):
+        return Constant(given)  # type: ignore[arg-type]  # which refuses what is no number
+    width: Width = checks.like("width", given, ("__call__",), "a number or a width, as 2.0")
+    try:
+        checks.nonnegative("β", width(Posterior(Matern(), 0.01), 1))
+    except Exception as error:  # whatever a function does that is no width
+        got = checks.shown(given)
+        raise InvalidInput(f"width must give a number ≥ 0 of a belief and a step; {got}: {error}") from None
+    return width
+
+
+def _gain(gain: MaximumGain, belief: Belief) -> float:
+    """γ_n, which the greedy search finds from below; never less than what the window has gained, so that β holds."""
+    return max(gain(len(belief)), belief.information_gain)
+
+
+def _check(width: Any) -> None:
+    """The fields that several widths share."""
+    rules: dict[str, Callable[[str, Any], Any]] = {
+        "gain": as_gain,
+        "B": checks.nonnegative,
+        "R": checks.nonnegative,
+        "S": checks.nonnegative,
+        "L": checks.positive,
+        "delta": checks.probability,
+        "unions": checks.count,
+        "dim": checks.count,
+        "window": checks.count,
+        "discount": checks.share,
+    }
+    for name, rule in rules.items():
+        if hasattr(width, name):
+            object.__setattr__(width, name, rule(name, getattr(width, name)))

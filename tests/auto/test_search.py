@@ -1,0 +1,164 @@
+"""What a search finds in a window: the expert whose world it is, changes and their dates, cycles, moving levels."""
+
+import numpy as np
+import pytest
+
+from driftwise import RBF, Matern
+from driftwise.auto.data import Frame, Memory, Observations
+from driftwise.auto.experts import IGNORED, Bank, Expert, MovingLevel
+from driftwise.auto.search import PERIODS, Search
+from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
+
+TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
+BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
+N = 150
+WARPED = Expert(1, TIMES[0], 0.003, stretch=(0.5, 8.0))
+
+
+def drawn(*experts, seed=5, gap=1.0):
+    """Rewards drawn from one expert, or from several one after the other, each on as many observations."""
+    rng = np.random.default_rng(seed)
+    X, at = rng.random((N, 2)), gap * np.arange(1.0, N + 1)
+    y = np.zeros(N)
+    for part, truth in zip(np.array_split(np.arange(N), len(experts)), experts, strict=True):
+        A = BANK.covariance(truth, X[part], at[part] / gap) + truth.noise * np.eye(len(part))
+        y[part] = np.linalg.cholesky(A) @ rng.standard_normal(len(part))
+    return Memory(Observations(np.arange(1, N + 1), at, X, y, Frame((1.0, 1.0))), np.zeros(N, dtype=int), N)
+
+
+def heaviest(memory, bank=BANK):
+    experts, w = Search(bank, memory).leading
+    assert w.sum() == pytest.approx(1.0)
+    return experts[int(np.argmax(w))]
+
+
+@pytest.mark.parametrize("truth", [Expert(0, TIMES[0], 0.003), Expert(1, TIMES[1], 0.03), Expert(1, TIMES[2], 0.003)])
+def test_the_expert_whose_world_it_is(truth):
+    found = heaviest(drawn(truth))
+    assert (found.kernel, found.time, found.since, found.earlier, found.level) == (
+        truth.kernel,
+        truth.time,
+        0,
+        (),
+        None,
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_new_function_is_dated(seed):
+    old = Expert(1, TIMES[0], 0.003)
+    found = heaviest(drawn(old, old, seed=seed))
+    assert abs(found.since - 76) <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_noise_that_changes_twice_is_no_new_function(seed):
+    """Quiet, loud, quiet, the function being the same all along."""
+    memory = drawn(Expert(1, TIMES[0], 1e-9), seed=seed)
+    loud = np.repeat([0.003, 0.3, 0.003], 50)
+    y = memory.all.y + np.sqrt(loud) * np.random.default_rng(seed).standard_normal(N)
+    data = Observations(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame)
+    found = heaviest(Memory(data, memory.newer, N))
+    assert found.since == 0
+    assert [(abs(until - at) <= 6, noise) for (until, noise), at in zip(found.earlier, (51, 101), strict=True)] == [
+        (True, pytest.approx(0.003)),
+        (True, pytest.approx(0.3)),
+    ]
+    assert found.noise == pytest.approx(0.003)
+
+
+@pytest.mark.parametrize(("period", "gap"), [(24.0, 1.0), (7.0, 86_400.0)])
+def test_a_cycle_and_its_period(period, gap):
+    truth = Expert(1, Cyclic(period, 1.0, 0.0003), 0.003)
+    found = heaviest(drawn(truth, gap=gap))
+    assert isinstance(found.time, Cyclic)
+    assert found.time.period == period
+
+
+def test_no_cycle_where_there_is_none():
+    for seed in range(6):
+        experts, _ = Search(BANK, drawn(Expert(1, TIMES[seed % 3], 0.03), seed=seed)).leading
+        assert not any(isinstance(e.time, Cyclic) for e in experts)
+
+
+def test_a_period_is_looked_for_once_it_had_time_to_come_back():
+    truth = Expert(1, Cyclic(96.0, 1.0, 0.0), 0.003)
+    assert 96.0 in PERIODS
+    experts, _ = Search(BANK, drawn(truth)).weighted
+    assert not any(isinstance(e.time, Cyclic) and e.time.period == 96.0 for e in experts)
+
+
+def test_a_level_that_moves_on_its_own():
+    truth = Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, Forgetting(0.5)))
+    experts, w = Search(BANK, drawn(truth)).leading
+    assert sum(weight for e, weight in zip(experts, w, strict=True) if e.level) > 0.9
+    assert experts[0].time in (Forgetting(0.0), Forgetting(0.003), MaternInTime(2.5, 200.0))  # the rest hardly moves
+
+
+def test_a_level_that_moves_where_there_is_no_noise():
+    level = MovingLevel(1.0, MaternInTime(2.5, 60.0))
+    found = heaviest(drawn(Expert(1, TIMES[0], 1e-6, level=level)))
+    assert found.level is not None
+    assert found.noise < min(BANK.noises)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_level_that_moves_where_all_else_slides(seed):
+    found = heaviest(
+        drawn(Expert(1, MaternInTime(2.5, 60.0), 0.003, level=MovingLevel(3.0, MaternInTime(2.5, 15.0))), seed=seed)
+    )
+    assert found.level is not None
+    assert isinstance(found.time, MaternInTime)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coordinates_have_lengthscales_of_their_own(seed):
+    found = heaviest(drawn(Expert(0, TIMES[0], 0.003, stretch=(2.0, 8.0)), seed=seed))
+    lengths = np.array(found.stretch) * (0.1, 0.6)[found.kernel]  # RBF(0.1) and Matern(0.6)
+    assert 2 <= lengths[1] / lengths[0] <= 8
+
+
+def test_a_coordinate_that_does_nothing_is_found_out():
+    found = heaviest(drawn(Expert(1, TIMES[0], 0.003, stretch=(0.5, 1e6))))
+    assert found.stretch[1] >= 4
+    assert found.stretch[0] <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_lengthscales_of_their_own_where_they_are_all_the_same(seed):
+    experts, _ = Search(BANK, drawn(Expert(1, TIMES[0], 0.003), seed=seed)).weighted
+    assert all(e.stretch == () for e in experts)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_outliers_are_left_out_and_no_new_function(seed):
+    memory = drawn(Expert(1, TIMES[0], 0.003), seed=seed)
+    y = memory.all.y.copy()
+    y[[60, 100]] += 6.0, -4.0
+    found = heaviest(
+        Memory(Observations(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame), memory.newer, N)
+    )
+    assert found.since == 0
+    assert {61, 101} <= set((1 + np.flatnonzero(found.noises(np.arange(1, N + 1)) == IGNORED)).tolist())
+
+
+@pytest.mark.parametrize(("noise", "noises"), [(1e-6, (0.003, 0.03)), (0.3, (0.003, 0.03)), (3e-5, (0.03, 0.3))])
+def test_a_noise_beyond_the_banks_is_found(noise, noises):
+    found = heaviest(drawn(Expert(1, TIMES[0], noise)), Bank(BANK.kernels, TIMES, noises))
+    assert noise / 10 < found.noise < noise * 10
+
+
+@pytest.mark.parametrize("noise", BANK.noises)
+def test_no_noise_beyond_the_banks_where_it_is_one_of_these(noise):
+    experts, _ = Search(BANK, drawn(Expert(1, TIMES[0], noise))).weighted
+    assert {e.noise for e in experts} <= set(BANK.noises)
+
+
+def test_what_is_not_wanted_is_not_looked_for():
+    bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, levels=False, ard=False)
+    for truth in (
+        Expert(1, Cyclic(24.0, 1.0, 0.0), 0.003),
+        Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, TIMES[1])),
+        WARPED,
+    ):
+        assert Search(bank, drawn(truth)).weighted[0] == bank.experts

@@ -1,0 +1,45 @@
+"""Shells complete the names of commands and options, and do not wait for NumPy."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+MAIN = "import driftwise.cli; driftwise.cli.main()"
+
+
+def completed(words: str, *flags: str) -> subprocess.CompletedProcess[str]:
+    """What bash gets for the last of the words."""
+    asked = {"_DRIFTWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    command = [sys.executable, *flags, "-c", MAIN]
+    return subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "answers"),
+    [
+        ("driftwise stu", ["study"]),
+        ("driftwise ", ["demo", "compare", "theory", "policies", "environments", "suites", "study", "lab"]),
+        ("driftwise --ver", ["--version"]),
+        ("driftwise study a", ["ask", "abandon"]),
+        ("driftwise study ask --k", ["--key"]),
+        ("driftwise lab r", ["run", "report"]),
+        ("driftwise nothing", []),
+    ],
+)
+def test_words_are_completed(words, answers):
+    assert completed(words).stdout.split() == answers
+
+
+def test_the_name_of_a_command_is_completed_without_numpy():
+    loaded = completed("driftwise stu", "-X", "importtime").stderr
+    assert "typer" in loaded
+    assert "numpy" not in loaded
+
+
+def test_the_shells_are_told_how_to_ask(call, monkeypatch):
+    monkeypatch.setattr("shellingham.detect_shell", lambda *_: ("bash", "/bin/bash"))
+    shown = call("--show-completion bash")
+    assert shown.exit_code == 0
+    assert "_DRIFTWISE_COMPLETE=complete_bash" in shown.stdout
