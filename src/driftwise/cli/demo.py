@@ -1,4 +1,4 @@
-"""driftwise demo: four policies in two changing environments, in about half a minute."""
+"""driftwise demo: four policies in two changing environments, in about a minute."""
 
 from __future__ import annotations
 
