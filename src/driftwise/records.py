@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,16 +13,26 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Point = tuple[float, ...]  # a row of X: unit-cube coordinates on a box, the candidate's own on Candidates
 Params = Mapping[str, Any]  # the same point in the user's units
+Allowed = Callable[[Array], NDArray[np.bool_]]  # which rows of X, (m, d), may be chosen: (m,)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One entry of the log: at step `number` (user's time `at`) the reward at `x` was `y`."""
+    """One entry of the log: at step `number` (user's time `at`) the reward at `x` was `y`, or the setting failed."""
 
     number: int
     at: float
     x: Point
-    y: float
+    y: float  # `math.nan` if it failed, always this object, so that equal observations compare equal
+    std: float | None = None  # standard deviation of the noise of `y`, if the user knows it
+    repeats: int = 1  # `y` is the mean of so many readings; their noise is the policy's own unless `std` is given
+    measures: tuple[tuple[str, float], ...] = ()  # what else was measured, for example a latency, by name
+    failed: bool = False
+
+
+def failure(number: int, at: float, x: Point, measures: tuple[tuple[str, float], ...] = ()) -> Observation:
+    """The entry of a setting that failed: it has no reward."""
+    return Observation(number, at, x, math.nan, measures=measures, failed=True)
 
 
 def signed(seen: Observation, sign: float) -> Observation:
@@ -40,13 +51,17 @@ def time_of_next(number: int, newest: Observation | None) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a policy is asked: which point to choose at step `number`, while `pending` points have no reward yet."""
+    """What a policy is asked: which point to choose at step `number`, while `pending` points have no reward yet.
+
+    Only points that have the `fixed` coordinates and that are `allowed` may be chosen.
+    """
 
     number: int
     at: float
     pending: tuple[Point, ...] = ()
-    context: Any = None
     seed: int = 0
+    fixed: tuple[tuple[int, float], ...] = ()  # coordinates and their values: a context, or parameters that are pinned
+    allowed: Allowed | None = None  # None: every setting of the space
 
 
 @dataclass(frozen=True, slots=True)
