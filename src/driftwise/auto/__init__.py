@@ -8,6 +8,7 @@ Read the modules in this order; each imports only those before it.
 4. `search`: which further experts a window suggests: length scales, cycles, moving levels, changes, outliers.
 5. `stacked`: several experts evaluated at once, and the exploration bonus of each.
 6. `mixture`: the belief of all experts together, and the acquisition function.
-7. `diagnosis`: what the mixture says about drift, in words; `drift_history`: the same over time.
+7. `diagnosis`: what the mixture says about drift, in words; `drift_history`: the same over time; `changes`: a log of
+   abrupt changes for alarms.
 8. `policy`: the policy itself, which puts these together.
 """
