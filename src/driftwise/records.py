@@ -74,6 +74,7 @@ class Suggestion:
     at: float
     key: str
     x: Point = field(repr=False)
+    context: Params | None = None  # the values that were given with the ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,23 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The best setting now, by the posterior mean, in the user's units."""
+    """The best setting that is known, with the function's posterior mean and standard deviation there."""
 
     params: Params
     mean: float
     std: float
+    sure: bool = True  # False while little is known there, and just after the world changed
+    context: Params | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What is expected at a setting: the function's posterior mean and standard deviation, in the user's units."""
+
+    mean: float
+    std: float
+    works: float = 1.0  # the probability that it does not fail
+    measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and standard deviation by name
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,27 +14,42 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from driftwise import RBF, Candidates, Study
 from driftwise.errors import ConflictError
-from driftwise.policies import replay
+from driftwise.policies import decision, replay
 from driftwise.records import Ask
+from driftwise.store import Outcome, observation_of
 
 SPACE = Candidates([[0.0], [0.3], [0.5], [0.8], [1.0]], names=["x"])
 WINDOW, PATIENCE = 3, 4
 
-rewards = st.integers(-3, 3).map(float)
+outcomes = st.one_of(
+    st.integers(-3, 3).map(lambda y: Outcome(float(y))),
+    st.integers(-3, 3).map(lambda y: Outcome(float(y), std=0.5)),
+    st.integers(-3, 3).map(lambda y: Outcome(float(y), repeats=4, measures=(("ms", 7.0),))),
+    st.just(Outcome(0.0, failed=True)),
+)
 keys = st.sampled_from("abcdef")
 picks = st.integers(0, 10**6)
 
 
+def said(outcome):
+    """An outcome as the arguments of `tell`. `std` is that of the mean already, so it goes without repeats."""
+    if outcome.failed:
+        return {"failed": True, "measures": dict(outcome.measures)}
+    details = {"std": outcome.std, "repeats": outcome.repeats, "measures": dict(outcome.measures)}
+    return {"reward": outcome.y} | details
+
+
 class Promises(RuleBasedStateMachine):
-    """`asked` and `told` are the log as a dictionary would keep it."""
+    """`asked`, `told` and `now_holds` are the log as a dictionary would keep it."""
 
     @initialize(direction=st.sampled_from(["maximize", "minimize"]))
     def create(self, direction):
         self.folder = Path(tempfile.mkdtemp())
         self.crashes = 0
         self.path = self.folder / "0.db"
+        self.name = "s"
         self.study = Study(
-            "s",
+            self.name,
             SPACE,
             policy="sw-gp-ucb",
             path=self.path,
@@ -43,10 +59,13 @@ class Promises(RuleBasedStateMachine):
             direction=direction,
         )
         self.asked = {}  # number → suggestion
-        self.told = {}  # number → (at, x, reward)
+        self.told = {}  # number → (at, x, outcome), as it was told
+        self.now_holds = {}  # number → outcome, None if it is retracted
+        self.corrected = 0
         self.abandoned = set()
         self.by_key = {}
-        self.observed_by_key = {}
+        self.batches = {}  # key → suggestions
+        self.told_by_key = {}
 
     def teardown(self):
         if hasattr(self, "folder"):
@@ -69,77 +88,165 @@ class Promises(RuleBasedStateMachine):
         recent = sorted(self.asked)[-PATIENCE:]
         return [n for n in self.awaited if n in recent]
 
+    def has_reward(self, number):
+        outcome = self.now_holds[number]
+        return outcome is not None and not outcome.failed
+
     def in_window(self, number):
-        return sum(n > number for n in self.told) < WINDOW
+        return sum(n > number and self.has_reward(n) for n in self.told) < WINDOW
+
+    def log(self):
+        """The observations as they hold now, in the order of their numbers, to be maximised."""
+        seen = self.study._log.observations()
+        expected = [
+            observation_of(n, *self.told[n][:2], self.now_holds[n])
+            for n in sorted(self.told)
+            if self.now_holds[n] is not None
+        ]
+        assert list(seen) == expected
+        sign = self.study.description.sign
+        return [o if o.failed or sign > 0 else replace(o, y=-o.y) for o in expected]
+
+    def now(self, number):
+        """The number, or the newest observation's own time if it has one."""
+        newest = max((n for n in self.told if self.now_holds[n] is not None), default=None)
+        own = newest is not None and self.told[newest][0] != newest
+        return self.told[newest][0] if own else float(number)
 
     # --- what may happen ----------------------------------------------------------------------------------------
 
+    def expected(self, number, at, pending):
+        ask = Ask(number, at, pending, seed=0)
+        policy = self.study.description.feasible
+        return tuple(decision(policy, replay(policy, self.log()), ask).x)
+
     @rule(key=st.none() | keys, at=st.none() | st.floats(-1e6, 1e6))
     def ask(self, key, at):
+        if key in self.batches:
+            with pytest.raises(ConflictError):
+                self.study.ask(key=key, at=at)
+            return
         if key in self.by_key:
             assert self.study.ask(key=key, at=at) == self.by_key[key]
             return
         number = self.last + 1
         time = self.now(number) if at is None else at + 0.0
-        ask = Ask(number, time, tuple(self.asked[n].x for n in self.pending), seed=0)
-        expected = self.study.policy.choose(replay(self.study.policy, self.log()), ask)
+        expected = self.expected(number, time, tuple(self.asked[n].x for n in self.pending))
         s = self.study.ask(key=key, at=at)
-        assert (s.number, s.at, s.x) == (number, time, tuple(expected))
+        assert (s.number, s.at, s.x) == (number, time, expected)
         self.asked[s.number] = s
         self.by_key[s.key] = s
 
-    def now(self, number):
-        """The number, or the newest observation's own time if it has one."""
-        newest = max(self.told, default=None)
-        own = newest is not None and self.told[newest][0] != newest
-        return self.told[newest][0] if own else float(number)
-
-    def log(self):
-        """The told rewards in the order of their numbers, to be maximised."""
-        seen = sorted(self.study.observations(), key=lambda o: o.number)
-        assert [(o.number, o.at, o.x, o.y) for o in seen] == [(n, *self.told[n]) for n in sorted(self.told)]
-        sign = self.study.description.sign
-        return [type(o)(o.number, o.at, o.x, sign * o.y) for o in seen]
+    @rule(key=st.none() | keys, n=st.integers(2, 3))
+    def ask_many(self, key, n):
+        known = self.batches.get(key)
+        if key in self.by_key or (known is not None and len(known) != n):
+            with pytest.raises(ConflictError):
+                self.study.ask(key=key, n=n)
+            return
+        if known is not None:
+            assert self.study.ask(key=key, n=n) == known
+            return
+        number, pending = self.last + 1, tuple(self.asked[m].x for m in self.pending)
+        first = self.expected(number, self.now(number), pending)
+        made = self.study.ask(key=key, n=n)
+        assert [s.number for s in made] == list(range(number, number + n))
+        assert made[0].x == first
+        self.asked |= {s.number: s for s in made}
+        self.by_key |= {s.key: s for s in made[1:]}
+        self.batches[made[0].key] = made
 
     @precondition(lambda self: [n for n in self.asked if n not in self.told])
-    @rule(pick=picks, reward=rewards, at=st.none() | st.floats(-1e6, 1e6), by_id=st.booleans())
-    def tell(self, pick, reward, at, by_id):
+    @rule(pick=picks, outcome=outcomes, at=st.none() | st.floats(-1e6, 1e6), by_id=st.booleans(), key=st.none() | keys)
+    def tell(self, pick, outcome, at, by_id, key):
         """In order, out of order, late, or after it was abandoned."""
         number = self.one_of([n for n in self.asked if n not in self.told], pick)
         s = self.asked[number]
-        receipt = self.study.tell(s.id if by_id else s, reward, at=at)
-        self.told[number] = (s.at if at is None else at + 0.0, s.x, reward)
+        if key in self.told_by_key:
+            with pytest.raises(ConflictError):
+                self.study.tell(s, **said(outcome), at=at, key=key)
+            return
+        receipt = self.study.tell(s.id if by_id else s, **said(outcome), at=at, key=key)
+        self.store(number, (s.at if at is None else at + 0.0, s.x, outcome), key)
         self.abandoned.discard(number)
         assert (receipt.number, receipt.new, receipt.in_window) == (number, True, self.in_window(number))
 
-    @precondition(lambda self: set(self.asked) & set(self.told))
-    @rule(pick=picks, change=st.sampled_from([0.0, 0.0, 1.0, -1e-12]))
-    def tell_again(self, pick, change):
-        number = self.one_of(set(self.asked) & set(self.told), pick)
-        reward = self.told[number][2]
-        if change and reward + change != reward:
-            with pytest.raises(ConflictError):
-                self.study.tell(self.asked[number], reward + change)
-        else:
-            receipt = self.study.tell(self.asked[number], reward)
-            assert (receipt.number, receipt.new, receipt.in_window) == (number, False, self.in_window(number))
+    def store(self, number, entry, key):
+        self.told[number] = entry
+        self.now_holds[number] = entry[2]
+        if key is not None:
+            self.told_by_key[key] = number
 
-    @rule(pick=picks, reward=rewards, key=st.none() | keys)
-    def observe(self, pick, reward, key):
-        x = SPACE.coordinates[pick % len(SPACE)]
-        known = self.observed_by_key.get(key)
-        if known is not None and self.told[known][1:] != (x, reward):
+    @precondition(lambda self: set(self.asked) & set(self.told))
+    @rule(pick=picks, outcome=outcomes)
+    def tell_again(self, pick, outcome):
+        number = self.one_of(set(self.asked) & set(self.told), pick)
+        if outcome in (self.told[number][2], self.now_holds[number]):
+            receipt = self.study.tell(self.asked[number], **said(outcome))
+            assert (receipt.number, receipt.new, receipt.in_window) == (number, False, self.in_window(number))
+        else:
             with pytest.raises(ConflictError):
-                self.study.observe({"x": x[0]}, reward, key=key)
-            return
+                self.study.tell(self.asked[number], **said(outcome))
+
+    @rule(pick=picks, outcome=outcomes, key=st.none() | keys)
+    def observe(self, pick, outcome, key):
+        x = SPACE.coordinates[pick % len(SPACE)]
+        known = self.told_by_key.get(key)
+        if known is not None:
+            same = known not in self.asked and self.told[known][1] == x
+            if not (same and outcome in (self.told[known][2], self.now_holds[known])):
+                with pytest.raises(ConflictError):
+                    self.study.observe({"x": x[0]}, **said(outcome), key=key)
+                return
         time = self.now(self.last + 1)
-        receipt = self.study.observe({"x": x[0]}, reward, key=key)
+        receipt = self.study.observe({"x": x[0]}, **said(outcome), key=key)
         assert receipt.new == (known is None)
         if known is None:
             assert receipt.number == self.last + 1
-            self.told[receipt.number] = (time, x, reward)
-            if key is not None:
-                self.observed_by_key[key] = receipt.number
+            self.store(receipt.number, (time, x, outcome), key)
+
+    @rule(picked=st.lists(st.tuples(picks, outcomes, st.none() | keys), min_size=1, max_size=4))
+    def load(self, picked):
+        """All or none. A key that is there already, with the same content, is skipped."""
+        rows = [{"params": {"x": SPACE.coordinates[i % len(SPACE)][0]}, "key": k} | said(o) for i, o, k in picked]
+        fresh, conflict = {}, False
+        for i, outcome, key in picked:
+            x = SPACE.coordinates[i % len(SPACE)]
+            number = self.told_by_key.get(key)
+            if number is not None:
+                same = number not in self.asked and self.told[number][1] == x
+                conflict |= not (same and outcome in (self.told[number][2], self.now_holds[number]))
+            elif key in fresh:
+                conflict |= fresh[key] != (x, outcome)
+            elif key is not None:
+                fresh[key] = (x, outcome)
+        if conflict:
+            with pytest.raises(ConflictError):
+                self.study.load(rows)
+            return
+        new = 0
+        for i, outcome, key in picked:
+            if key is None or key not in self.told_by_key:
+                number = self.last + 1
+                self.store(number, (self.now(number), SPACE.coordinates[i % len(SPACE)], outcome), key)
+                new += 1
+        loaded = self.study.load(rows)
+        assert (loaded.new, loaded.known) == (new, len(picked) - new)
+
+    @precondition(lambda self: self.told)
+    @rule(pick=picks, outcome=st.none() | outcomes)
+    def correct(self, pick, outcome):
+        number = self.one_of(self.told, pick)
+        if outcome is None:
+            receipt = self.study.retract(number, who="me", why="a typing error")
+        else:
+            receipt = self.study.correct(number, **said(outcome), who="me", why="a typing error")
+        assert receipt.new == (self.now_holds[number] != outcome)
+        self.corrected += receipt.new
+        self.now_holds[number] = outcome
+        if receipt.new:
+            last = self.study.corrections()[-1]
+            assert (last.number, last.after, last.who, last.why) == (number, outcome, "me", "a typing error")
 
     @precondition(lambda self: self.asked)
     @rule(pick=picks)
@@ -152,10 +259,20 @@ class Promises(RuleBasedStateMachine):
             self.study.abandon(self.asked[number])
             self.abandoned.add(number)
 
-    @rule(kind=st.sampled_from(["crash", "close", "second"]))
+    @rule(kind=st.sampled_from(["crash", "close", "second", "rename", "copy"]))
     def come_back(self, kind):
         """Crash: the file and its log as they are now, opened elsewhere. Second: another object on the same file."""
         old = self.study
+        if kind == "rename":
+            self.name = f"{self.name}'"
+            old.rename(self.name)
+            return
+        if kind == "copy":
+            self.crashes += 1
+            self.path = self.folder / f"{self.crashes}.db"
+            self.study = old.copy(self.name, path=self.path)
+            old.close()
+            return
         if kind == "crash":
             self.crashes += 1
             self.path = self.folder / f"{self.crashes}.db"
@@ -165,7 +282,7 @@ class Promises(RuleBasedStateMachine):
                 shutil.copy(log, f"{self.path}-wal")
         if kind != "second":
             old.close()
-        self.study = Study.open("s", path=self.path)
+        self.study = Study.open(self.name, path=self.path)
 
     # --- what must hold -----------------------------------------------------------------------------------------
 
@@ -173,13 +290,16 @@ class Promises(RuleBasedStateMachine):
     def the_log_is_the_dictionary(self):
         if not hasattr(self, "study"):
             return
-        assert len(self.log()) == len(self.told)
+        assert len(self.log()) == sum(outcome is not None for outcome in self.now_holds.values())
         assert set(self.asked) | set(self.told) == set(range(1, self.last + 1))
         assert [s.number for s in self.study.pending()] == self.pending
         counts = self.study.describe().counts
         assert (counts.last, counts.asked, counts.told) == (self.last, len(self.asked), len(self.told))
         assert (counts.abandoned, counts.awaited) == (len(self.abandoned), len(self.awaited))
+        assert (counts.corrected, len(self.study.corrections())) == (self.corrected, self.corrected)
+        assert counts.rewards == sum(map(self.has_reward, self.told))
+        assert counts.failed == sum(o is not None and o.failed for o in self.now_holds.values())
 
 
 TestPromises = Promises.TestCase
-TestPromises.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestPromises.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise import checks, limits
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
-from driftwise.auto.diagnosis import Diagnosis, diagnose
+from driftwise.auto.diagnosis import Diagnosis, alarmed, diagnose
 from driftwise.auto.experts import PRIOR_STRENGTH, Bank, Expert, Fit
 from driftwise.auto.mixture import Mixture, Optimism
 from driftwise.auto.search import Search, without_outliers
@@ -184,6 +184,10 @@ class Auto:
     def diagnose(self, state: AutoState, ask: Ask) -> Diagnosis:
         """How the world moves, which observations are in use, and which parameters matter."""
         return diagnose(self.belief(state, ask), self.space)
+
+    def just_changed(self, state: AutoState, ask: Ask) -> bool:
+        """Whether there probably was an abrupt change a moment ago."""
+        return alarmed(self.belief(state, ask)) is not None
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return newer < self.memory

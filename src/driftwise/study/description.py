@@ -1,0 +1,217 @@
+"""What defines a study: its policy, its constraints and its context, as it is stored, and what of it the user gave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+from driftwise import checks, given
+from driftwise.errors import ConflictError, InvalidInput
+from driftwise.feasible import Feasible, Limit, as_limits
+from driftwise.policies import AnyPolicy
+from driftwise.records import Params, Point
+from driftwise.spaces import Box, Space, Where, as_space, joint, pinned, settings_of
+from driftwise.store import codec
+from driftwise.study.readings import Reading, as_row
+
+SIGNS = {"maximize": 1.0, "minimize": -1.0}
+PATIENCE = 32
+DELTA = 0.05
+
+
+@dataclass(frozen=True)
+class Description:
+    """What defines a study. It never changes after the study was created."""
+
+    policy: AnyPolicy  # on the settings and the context together
+    direction: str = "maximize"
+    seed: int = 0
+    patience: int = PATIENCE
+    where: tuple[str, ...] = ()
+    limits: tuple[tuple[str, Limit], ...] = ()
+    safe: bool = False
+    start: Point | None = None  # a setting known to be safe, as the policy sees it
+    delta: float = DELTA
+    context: Box | None = None
+    given: Mapping[str, Any] | None = field(default=None, compare=False)  # by the user; None in older files
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.direction, str) or self.direction not in SIGNS:
+            raise InvalidInput(f"direction must be 'maximize' or 'minimize', got {checks.shown(self.direction)}")
+        checks.settle(
+            self,
+            seed=checks.seed,
+            patience=partial(checks.count, least=0),
+            limits=as_limits,
+            safe=checks.flag,
+            delta=checks.probability,
+        )
+        self.feasible  # noqa: B018  # what contradicts itself is refused now
+
+    @property
+    def sign(self) -> float:
+        return SIGNS[self.direction]
+
+    @cached_property
+    def feasible(self) -> Feasible:
+        """The policy as the study uses it: within the constraints, and away from what failed."""
+        return Feasible(self.policy, self.rules, self.limits, self.safe, self.start, self.delta)
+
+    @cached_property
+    def rules(self) -> Where | None:
+        return Where.of(self.where, self.policy.space) if self.where else None
+
+    # --- settings and contexts ----------------------------------------------------------------------------------
+
+    @cached_property
+    def space(self) -> Space:
+        """The parameters that are chosen."""
+        return self.policy.space if self.context is None else settings_of(self.policy.space, self.context)
+
+    def point(self, params: Params, context: Params | None) -> Point:
+        """A setting in a context, as the policy sees it. Refused if it breaks a rule."""
+        if self.context is None:
+            self.no_context(context)
+            whole = params
+        else:
+            self.space.to_unit(params)  # refused by its own name first
+            whole = {**params, **self.in_context(context)}
+        if self.rules is not None:
+            self.rules.check(whole)
+        return self.policy.space.to_unit(whole)
+
+    def pins(self, context: Params | None, fixed: Params | None) -> tuple[tuple[int, float], ...]:
+        """The coordinates that a context and pinned parameters give."""
+        if self.context is None:
+            self.no_context(context)
+        known = {} if self.context is None else self.in_context(context)
+        if fixed is not None and not isinstance(fixed, Mapping):
+            raise InvalidInput(f"fixed must be a dict of parameters and their values, got {checks.shown(fixed)}")
+        clash = [name for name in fixed or {} if name in known]
+        if clash:
+            raise InvalidInput(f"{clash[0]!r} is a parameter of the context; give it in context, and not in fixed")
+        whole = {**known, **(fixed or {})}
+        return pinned(self.policy.space, whole) if whole else ()
+
+    def no_context(self, context: Params | None) -> None:
+        if context is not None:
+            raise InvalidInput(f"the study has no context, got {checks.shown(context)}; create it with context={{...}}")
+
+    def in_context(self, context: Params | None) -> Params:
+        """The context, checked."""
+        assert self.context is not None
+        if context is None:
+            raise InvalidInput(f"the study needs context={{...}} with {', '.join(self.context.names)}, got none")
+        self.context.to_unit(context)
+        return context
+
+    def split(self, x: Point) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """A point as the user's parameters, and as the context if there is one."""
+        whole = self.policy.space.from_unit(x)
+        if self.context is None:
+            return whole, None
+        inside = {name: whole.pop(name) for name in self.context.names}
+        return whole, inside
+
+    # --- as it is stored ----------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        data = {"policy": codec.encode(self.policy), "direction": self.direction, "seed": self.seed}
+        data |= {"patience": self.patience}
+        more = {name: getattr(self, name) for name in ("where", "limits", "safe", "start", "delta", "context")}
+        defaults = {name: self.__dataclass_fields__[name].default for name in more}
+        data |= {name: codec.encode(value) for name, value in more.items() if value != defaults[name]}
+        if self.given is not None:
+            data["given"] = self.given
+        return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Description:
+        data = json.loads(text)
+        said = data.pop("given", None)
+        return cls(**{name: codec.decode(value) for name, value in data.items()}, given=said)
+
+    def kept(self) -> list[given.Kept]:
+        """The settings with which the study goes on though the defaults are others by now."""
+        data = json.loads(self.to_json())
+        return given.kept(data.pop("given", None), data, defaults={"patience": PATIENCE})
+
+    # --- forks --------------------------------------------------------------------------------------------------
+
+    def forked(self, space: Any, policy: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a study that is this one but for what is given."""
+        made = {"direction": self.direction, "seed": self.seed, "patience": self.patience, "where": list(self.where)}
+        made |= {"limits": dict(self.limits), "safe": self.safe, "delta": self.delta}
+        if self.context is not None:
+            made["context"] = dict(self.context.parameters)
+        if self.start is not None:
+            made["start"] = self.split(self.start)[0]
+        made |= {"space": self.space if space is None else space}
+        if policy is not None:
+            made["policy"] = policy
+        elif self.given is None or "policy" not in self.given or isinstance(self.given["policy"], str):
+            named = (self.given or {}).get("policy", self.policy.name)
+            said = (self.given or {}).get("options", {})
+            made["policy"] = (named, {name: codec.decode(value) for name, value in said.items()})
+        else:
+            made["policy"] = self.policy
+        return made | dict(options)
+
+    def adopted(self, seen: Reading) -> dict[str, Any] | None:
+        """An observation of another study as a row of this one; None if it lies outside of the space or the rules."""
+        try:
+            self.point(seen.params, seen.context)
+        except InvalidInput:
+            return None
+        return as_row(seen)
+
+
+def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Description:
+    """The description of a study that is made now from what the user gives."""
+    said = given.given_by(policy, options, space, **settings)
+    fields = dict(settings)
+    context = fields.pop("context", None)
+    inside = None if context is None else Box.of(context)
+    whole = space if inside is None or space is None else joint(as_space(space), inside)
+    made = given.policy_of(policy, whole, options)
+    if "where" in fields:
+        rules = fields["where"]
+        fields["where"] = (rules,) if isinstance(rules, str) else checks.each("where", rules, _text, "['a < b']")
+    if "limits" in fields:
+        fields["limits"] = as_limits("limits", fields["limits"])
+    start = fields.pop("start", None)
+    if start is not None:
+        fields["start"] = _begin(made.space, inside, start)
+    return Description(made, **fields, context=inside, given=said)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} must be texts as 'workers < 16', got {checks.shown(value)}")
+    return value
+
+
+def _begin(space: Space, context: Box | None, start: Any) -> Point:
+    """The setting that is known to be safe. With a context it is safe in every one, and is stored in the middle."""
+    if context is None:
+        return space.to_unit(start)
+    if not isinstance(start, Mapping):
+        raise InvalidInput(f"start must be a dict of parameters and their values, got {checks.shown(start)}")
+    return space.to_unit({**start, **context.from_unit(tuple(context.middle))})
+
+
+def opened(name: str, stored: str, now: str, description: Description) -> Description:
+    """The description of a study that exists. It goes on with what it was made with, if the user gives nothing else."""
+    if stored == now:
+        return description
+    before, after = json.loads(stored), json.loads(now)
+    made, said = before.pop("given", None), after.pop("given")
+    found = given.conflict(made, before, said, after)
+    if found:
+        raise ConflictError(
+            f"study {name!r} already exists with different settings: {found}; use Study.open, or another name"
+        )
+    return Description.from_json(stored)

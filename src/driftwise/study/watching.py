@@ -1,0 +1,61 @@
+"""Abrupt changes as a study reports them: found again from the log when it is opened, then followed as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from driftwise.auto.changes import REACH, SETTLED, Mixing, NoticedChange, Watch
+from driftwise.policies import AnyPolicy
+from driftwise.records import Observation, signed
+from driftwise.store import View
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A log up to some point: how many observations and corrections it had, and the changes noticed in it."""
+
+    told: int
+    head: int
+    corrected: int
+    since: int  # observations up to this number were not judged
+    watch: Watch
+
+
+@dataclass(eq=False)
+class Watching:
+    """The changes of one process. What was followed is continued if the log has only grown at its end."""
+
+    policy: AnyPolicy
+    sign: float
+    followed: Followed | None = None
+
+    def read(self, view: View, since: int | None) -> tuple[Followed, Sequence[Observation]]:
+        """What is known already, and the observations that have to be judged, too."""
+        counts = view.counts
+        first = counts.last - REACH if since is None else since
+        known = self.followed
+        if known is not None and known.corrected == counts.corrected and known.since <= first:
+            new = sorted(view.arrived(known.told, known.head), key=lambda seen: seen.number)
+            if not new or new[0].number > known.watch.last:
+                return _at(view, known.since, known.watch), new
+        # changes are judged until SETTLED observations after they were noticed: as many more are needed before `first`
+        begin = max(min(first - SETTLED, counts.last), 0)
+        memory = self.policy.memory
+        needed = None if memory is None else memory + counts.last - begin
+        policy: Mixing = self.policy
+        return _at(view, begin, Watch.of(policy)), view.tail(needed)
+
+    def changes(self, known: Followed, new: Sequence[Observation], since: int | None) -> list[NoticedChange]:
+        """The changes after `new`, of those noticed after observation `since`."""
+        watch = known.watch
+        for seen in new:
+            if not seen.failed:
+                watch = watch.update(signed(seen, self.sign), judged=seen.number > known.since)
+        self.followed = Followed(known.told, known.head, known.corrected, known.since, watch)
+        first = watch.last - REACH if since is None else since
+        return [change for change in watch.changes if change.noticed > first]
+
+
+def _at(view: View, since: int, watch: Watch) -> Followed:
+    return Followed(view.counts.told, view.head, view.counts.corrected, since, watch)
