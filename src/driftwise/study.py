@@ -20,7 +20,7 @@ from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
 from driftwise.replay import Fold, Missing
 from driftwise.spaces import Space, as_space
-from driftwise.store import Asked, Choice, Chosen, Counts, Log, Store, Told, View, codec, open_store
+from driftwise.store import Asked, Choice, Chosen, Counts, Log, Outcome, Store, Told, View, codec, open_store
 from driftwise.store.config_diff import difference
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
@@ -166,10 +166,10 @@ class Study:
         return lambda: self._choose(missing, ask)
 
     @one_thread
-    def _choose(self, missing: Missing, ask: Ask) -> Chosen:
+    def _choose(self, missing: Missing, ask: Ask) -> tuple[Chosen, ...]:
         state = self._fold.state(missing)
         made = decision(self.policy, state, ask)
-        return Chosen(tuple(float(v) for v in made.x), ask.at, float(made.jitter))
+        return (Chosen(tuple(float(v) for v in made.x), ask.at, float(made.jitter)),)
 
     def _next(self, view: View, at: float | None) -> Ask:
         number = view.counts.last + 1
@@ -187,7 +187,7 @@ class Study:
         """
         id = _id(suggestion)
         time = None if at is None else _finite("at", at)
-        return self._receipt(self._log.tell(id, _reward(reward), time, self.policy.memory))
+        return self._receipt(self._log.tell(id, Outcome(_reward(reward)), time, limit=self.policy.memory))
 
     def observe(self, params: Params, reward: float, at: float | None = None, key: str | None = None) -> Receipt:
         """Store a reward at a setting that was not suggested; with a `key` once, however often it is sent."""
@@ -195,7 +195,7 @@ class Study:
             checks.name("a key", key)
         x = self.space.to_unit(params)
         time = None if at is None else _finite("at", at)
-        return self._receipt(self._log.observe(x, _reward(reward), time, key, self.policy.memory))
+        return self._receipt(self._log.observe(x, Outcome(_reward(reward)), time, key, self.policy.memory))
 
     def abandon(self, suggestion: Suggestion | str) -> None:
         """Declare that a suggestion will not be tried. If its reward arrives after all, it still counts."""
@@ -262,7 +262,7 @@ class Study:
         """The state after all rewards so far, and the next ask."""
 
         def read(view: View) -> tuple[Missing, Ask]:
-            if not view.counts.told:
+            if not view.counts.rewards:
                 raise InvalidInput(f"study {self.name!r} has no rewards yet; ask, and tell at least one")
             return self._fold.missing(view), self._next(view, at)
 
