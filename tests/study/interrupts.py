@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from driftwise import Float, Study
 HARMS = ("lock-outs", "errors", "other answers")
 # It releases its lock at the end of a `with`, before which a trace function can raise, but no signal's handler runs.
 OUTSIDE = ("threadpoolctl.py", __file__)
+IN_A_ROW = 4  # lines at which one call is interrupted, one after the other
 PATIENCE = 30  # rounds in which nothing that is left was reached, before it is given up
 OPTIONS: dict[str, dict[str, Any]] = {"sw-gp-ucb": {"window": 8}, "auto": {"window": 12}}
 
@@ -79,20 +80,24 @@ class Pair:
         self.study.close()
         self.twin.close()
 
-    def harms(self, call: Callable[[Study], Any], expected: Any) -> dict[str, int]:
-        """What is wrong after `call` was interrupted."""
-        found = dict.fromkeys(HARMS, 0)
+    def is_locked(self) -> bool:
+        """Whether nobody else gets the file's write lock."""
         assert self.study.path is not None
         other = sqlite3.connect(self.study.path, timeout=0.0, isolation_level=None)
         try:
             other.execute("BEGIN IMMEDIATE")
             other.execute("ROLLBACK")
         except sqlite3.OperationalError:
-            found["lock-outs"] += 1
+            return True
         finally:
             other.close()
-        if found["lock-outs"]:
-            return found
+        return False
+
+    def harms(self, call: Callable[[Study], Any], expected: Any) -> dict[str, int]:
+        """What is wrong after `call` was interrupted."""
+        found = dict.fromkeys(HARMS, 0)
+        if self.is_locked():
+            return found | {"lock-outs": 1}
         try:
             found["other answers"] += call(self.study) != expected
         except Exception as error:
@@ -206,20 +211,22 @@ def statements(policy: str, every: int, seed: int) -> dict[str, int]:
                     expected = call(pair.twin)
                     if i == kind:
                         caught = at_statement(n, lambda call=call: call(pair.study))  # type: ignore[misc]
-                    for name, value in pair.harms(call, expected).items():
-                        figures[name] += value
+                    _add(figures, pair.harms(call, expected))
                 figures["interrupts"] += caught is not None
                 if caught is None or figures["lock-outs"]:
                     break
     return figures
 
 
+Place = tuple[Line, bool]  # a line, and whether the last time that it is run
+
+
 @dataclass
 class Places:
     """Where one kind of call is still to be interrupted: lines, the first and the last time that each is run."""
 
-    known: set[tuple[Line, bool]] = field(default_factory=set)
-    left: list[tuple[Line, bool]] = field(default_factory=list)
+    known: set[Place] = field(default_factory=set)
+    left: list[Place] = field(default_factory=list)
 
     def add(self, counts: Counter[Line]) -> None:
         """What was not known yet. A line that is run once has no last time."""
@@ -227,13 +234,11 @@ class Places:
         self.left += sorted(found - self.known)
         self.known |= found
 
-    def take(self, counts: Counter[Line]) -> tuple[Line, int] | None:
-        """The next of those that a call with these counts runs, and the time."""
-        for i, (line, last) in enumerate(self.left):
-            if counts[line]:
-                del self.left[i]
-                return line, counts[line] if last else 1
-        return None
+    def take(self, counts: Counter[Line]) -> list[Place]:
+        """The next few of those that a call with these counts runs."""
+        taken = list(itertools.islice((place for place in self.left if counts[place[0]]), IN_A_ROW))
+        self.left = [place for place in self.left if place not in taken]
+        return taken
 
 
 def lines(policy: str, count: int, seed: int) -> dict[str, int]:
@@ -257,10 +262,11 @@ def lines(policy: str, count: int, seed: int) -> dict[str, int]:
                         place.add(counts)
                     if turn == 0 and count:
                         place.left = draw.sample(place.left, min(count, len(place.left)))
-                    _disturb(pair, place.take(counts), call, expected, figures)
+                    _add(figures, disturbed(pair, place, counts, lambda call=call: call(pair.study)))  # type: ignore[misc]
+                    _add(figures, pair.harms(call, expected))
                 idle = 0 if figures["interrupts"] > before else idle + 1
                 left = [line for place in places for line, _ in place.left]
-                if turn % 100 == 0:
+                if turn % 20 == 0:
                     print(turn, len(left), figures, file=sys.stderr, flush=True)
                 if not left or idle > PATIENCE or figures["lock-outs"]:
                     break
@@ -271,19 +277,25 @@ def lines(policy: str, count: int, seed: int) -> dict[str, int]:
     return ours | figures | {"not reached": figures["not reached"] + len(left)}
 
 
-def _disturb(
-    pair: Pair, place: tuple[Line, int] | None, call: Callable[[Study], Any], expected: Any, figures: dict[str, int]
-) -> None:
-    """Interrupt `call` at a place, if there is one, and add up what is wrong then."""
-    if place is not None:
-        (file, number), n = place
-        caught = at_line(file, number, n, lambda: call(pair.study))
-        figures["interrupts" if caught else "not reached"] += 1
-    found = pair.harms(call, expected)
-    for name, value in found.items():
+def disturbed(pair: Pair, places: Places, counts: Counter[Line], call: Callable[[], Any]) -> Counter[str]:
+    """Interrupt `call` at some places, one after the other, as long as it starts anew each time."""
+    figures, taken = Counter[str](), places.take(counts)
+    for i, ((file, number), last) in enumerate(taken):
+        try:
+            reached = at_line(file, number, counts[file, number] if last else 1, call)
+        except Exception as error:
+            print(file, number, last, repr(error)[:300], file=sys.stderr, flush=True)
+            return figures + Counter({"errors": 1})
+        if not reached:  # the call is complete
+            places.left += taken[max(i, 1) :]
+            return figures + Counter({"not reached": int(i == 0)})
+        figures += Counter({"interrupts": 1, "lock-outs": int(pair.is_locked())})
+    return figures
+
+
+def _add(figures: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, value in more.items():
         figures[name] += value
-    if any(found.values()):
-        print(place, found, file=sys.stderr, flush=True)
 
 
 def moments(policy: str, count: int, seed: int) -> dict[str, int]:
@@ -299,8 +311,7 @@ def moments(policy: str, count: int, seed: int) -> dict[str, int]:
                 caught = at_moment(draw.uniform(1e-5, took), lambda call=call: call(pair.study))  # type: ignore[misc]
                 figures["interrupts"] += caught is not None
                 pair.kept = [*pair.kept[-20:], caught] if caught else pair.kept  # as a notebook does
-                for name, value in pair.harms(call, expected).items():
-                    figures[name] += value
+                _add(figures, pair.harms(call, expected))
     return figures
 
 
