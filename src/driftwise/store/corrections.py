@@ -95,7 +95,7 @@ def rows_after(connection: sa.Connection, study: int, after: int) -> list[Any]:
 def verify_row(row: Any) -> None:
     """Raises a `StoreError` if the row is damaged."""
     values = (row.study, row.ordinal, row.number, row.y, row.details, row.who, row.made, row.why)
-    verify(row.checksum, checksum(*values), f"correction {row.ordinal!r:.40}")
+    verify(row.checksum, checksum(*values), "correction", row.ordinal)
 
 
 def chained(head: int, read: list[Any]) -> int:

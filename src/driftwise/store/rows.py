@@ -129,7 +129,7 @@ def studies(connection: sa.Connection) -> tuple[list[Row], int]:
     if file is None or file.studies != len(listed):
         raise damaged(f"it has {len(listed)} studies, which is not the number that it has stored")
     if file.checksum is not None:
-        verify(file.checksum, _of_file(file.studies, file.deleted), "the number of studies")
+        verify(file.checksum, _of_file(file.file, file.studies, file.deleted), "the number of studies")
     for row in listed:
         _verify_study(row)
     return listed, file.deleted
@@ -143,7 +143,7 @@ def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
         return None
     _verify_study(row)
     if row.checksum is not None:
-        verify(row.described, described(row.description), f"the description of study {row.name!r:.80}")
+        verify(row.described, described(row.description), "the description of study", row.name)
     return row.study, row.description
 
 
@@ -205,12 +205,12 @@ def delete_study(connection: sa.Connection, study: int) -> None:
 
 
 def count_studies(connection: sa.Connection, count: int, deleted: int = 0) -> None:
-    values = {"studies": count, "deleted": deleted, "checksum": _of_file(count, deleted)}
+    values = {"studies": count, "deleted": deleted, "checksum": _of_file(1, count, deleted)}
     connection.execute(sa.update(schema.file).values(values))
 
 
-def _of_file(count: int, deleted: int) -> int:
-    return checksum(1, count, deleted) if deleted else checksum(1, count)
+def _of_file(file: int, count: int, deleted: int) -> int:
+    return checksum(file, count, deleted) if deleted else checksum(file, count)
 
 
 # --- suggestions and observations -------------------------------------------------------------------------------------
@@ -247,37 +247,38 @@ def _of_suggestion(row: Any, status: int) -> int:
 
 def verified_suggestion(row: Any) -> Asked:
     """The suggestion of a row. Raises a `StoreError` if the row is damaged."""
-    if row.checksum is None:
-        x = old_format.unpack(row.number, row.at, 0.0, row.x)
+    study, number, ordinal, id, key, at, data, jitter, status, stored, batch = row
+    if stored is None:
+        x = old_format.unpack(number, at, 0.0, data)
     else:
-        verify(row.checksum, _of_suggestion(row._mapping, row.status), f"suggestion {row.number!r:.40}")
-        x = unpacked(row.x)
-    return Asked(row.number, row.id, row.key, row.at, x, row.jitter)
+        together = () if batch is None else (batch,)
+        computed = checksum(study, number, ordinal, id, key, at, jitter, status, *together, data=_bytes(data))
+        verify(stored, computed, "suggestion", number)
+        x = unpacked(data)
+    return Asked(number, id, key, at, x, jitter)
 
 
 def observation_row(study: int, seen: Observation, key: str | None, arrival: int) -> dict[str, Any]:
     """An observation as it is stored."""
     x, y, details = packed(seen.x), *outcomes.written(seen)
     values = (study, seen.number, arrival, key, seen.at, y)
+    check = checksum(*values, data=x) if details is None else checksum(*values, details, data=x)
     row = {"study": study, "number": seen.number, "arrival": arrival, "key": key, "at": seen.at, "y": y, "x": x}
-    return row | {"checksum": _of_observation(values, details, x), "details": details}
+    return row | {"checksum": check, "details": details}
 
 
 def verified_observation(row: Any) -> Observation:
     """The observation of a row, as it was told. Raises a `StoreError` if the row is damaged."""
-    if row.checksum is None:
-        x = old_format.unpack(row.number, row.at, row.y, row.x)
-        return Observation(row.number, row.at, x, row.y)
-    values = (row.study, row.number, row.arrival, row.key, row.at, row.y)
-    computed = _of_observation(values, row.details, _bytes(row.x))
-    verify(row.checksum, computed, f"observation {row.number!r:.40}")
-    if row.details is None:
-        return Observation(row.number, row.at, unpacked(row.x), row.y)
-    return observation_of(row.number, row.at, unpacked(row.x), outcomes.read(row.y, row.details))
-
-
-def _of_observation(values: tuple[Any, ...], details: str | None, x: bytes) -> int:
-    return checksum(*values, data=x) if details is None else checksum(*values, details, data=x)
+    # an opened study reads hundreds: by name is slower
+    study, number, arrival, key, at, y, data, stored, details = row
+    if stored is None:
+        return Observation(number, at, old_format.unpack(number, at, y, data), y)
+    if details is None:
+        verify(stored, checksum(study, number, arrival, key, at, y, data=_bytes(data)), "observation", number)
+        return Observation(number, at, unpacked(data), y)
+    values = (study, number, arrival, key, at, y, details)
+    verify(stored, checksum(*values, data=_bytes(data)), "observation", number)
+    return observation_of(number, at, unpacked(data), outcomes.read(y, details))
 
 
 def chained(head: int, checksums: Iterable[int]) -> int:
