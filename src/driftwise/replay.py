@@ -1,6 +1,7 @@
 """The state of a study, cached between calls.
 
-The state is the fold of the policy over the log. New observations advance it; late ones make it go back and fold again.
+The state is the fold of the policy over the log as it holds now. New observations advance it; late ones and corrections
+make it go back and fold again.
 """
 
 from __future__ import annotations
@@ -25,31 +26,45 @@ class Folded(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cache:
-    """The last few states of a log. The number of observations and their head identify the log."""
+class Stamp:
+    """Identifies the log that a state was folded from: how many observations and corrections, and their heads."""
 
     told: int
     head: int
+    corrected: int
+    corrections_head: int
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The last few states of a log.
+
+    Changes to observations up to number `ignored` were too old to matter, and are not in these states.
+    """
+
+    stamp: Stamp
     kept: tuple[Folded, ...]
+    ignored: int = 0
 
 
 @dataclass(frozen=True)
 class Missing:
     """What a cache lacks: the states to continue from, and the observations to fold into the last of them."""
 
-    told: int
-    head: int
+    stamp: Stamp
     known: tuple[Folded, ...]
     log: list[Observation]
+    ignored: int = 0
 
 
 @dataclass(eq=False)
 class Fold:
     """The cache of one process. It affects how fast the state is available, never what it is.
 
-    The state is always that of folding the whole log in the order of its numbers, to the last bit. Folding the last
-    `policy.memory` observations gives the same state, and every cached state is exact. Missing observations are read in
-    a transaction and folded after it. The cache is replaced as a whole, so that an interrupt cannot leave half of it.
+    The state is always that of folding the whole log, as it holds now, in the order of its numbers, to the last bit.
+    Folding the last `policy.memory` rewards gives the same state, and every cached state is exact. Missing observations
+    are read in a transaction and folded after it. The cache is replaced as a whole, so that an interrupt cannot leave
+    half of it.
     """
 
     policy: AnyPolicy
@@ -58,35 +73,47 @@ class Fold:
 
     def missing(self, view: View) -> Missing:
         """What has to be folded to get the state after everything that `view` sees."""
-        known, log = self._missing(view, self.cache)
-        return Missing(view.counts.told, view.head, known, log)
+        now = Stamp(view.counts.told, view.head, view.counts.corrected, view.corrections_head)
+        return self._after(view, now, self.cache) if self.cache is not None else self._everything(view, now)
 
-    def _missing(self, view: View, cache: Cache | None) -> tuple[tuple[Folded, ...], list[Observation]]:
-        memory = self.policy.memory
-        if cache is None or (memory is not None and view.counts.told - cache.told >= memory):
-            return self._everything(view)
-        if cache.told and not cache.head:  # of the old format, which has no heads
-            return self._everything(view)
-        new = sorted(view.arrived(cache.told, cache.head), key=lambda seen: seen.number)
-        if not new or new[0].number > cache.kept[-1].number:
-            return cache.kept, new
-        if memory is not None:
-            start = view.start_of_tail(memory)
-            new = [seen for seen in new if seen.number >= start]  # the others are too old to change anything
-        if not new:
-            return cache.kept, []
-        known = tuple(folded for folded in cache.kept if folded.number < new[0].number)
-        return (known, view.tail(above=known[-1].number)) if known else self._everything(view)
+    def _after(self, view: View, now: Stamp, cache: Cache) -> Missing:
+        """What has to be folded into a state of the cache."""
+        memory, then = self.policy.memory, cache.stamp
+        corrected = view.corrected(then.corrected, then.corrections_head)  # raises if the log is another one
+        if memory is not None and now.told - then.told >= memory:
+            return self._everything(view, now)
+        if then.told and not then.head:  # of format 1, which has no heads
+            return self._everything(view, now)
+        new = sorted(view.arrived(then.told, then.head), key=lambda seen: seen.number)
+        if not corrected and (not new or new[0].number > cache.kept[-1].number):
+            return Missing(now, cache.kept, new, cache.ignored)
+        return self._back(view, now, cache, {*corrected, *(seen.number for seen in new)})
 
-    def _everything(self, view: View) -> tuple[tuple[Folded, ...], list[Observation]]:
+    def _back(self, view: View, now: Stamp, cache: Cache, changed: set[int]) -> Missing:
+        """Go back to the newest state before the first of the numbers at which the log changed."""
+        start = 0 if self.policy.memory is None else view.start_of_tail(self.policy.memory)
+        ignored = max((cache.ignored, *(number for number in changed if number < start)))
+        if start <= ignored and ignored:
+            # A retraction moved the start back, to where changes were ignored that now matter.
+            return self._everything(view, now)
+        first = min((number for number in changed if number >= start), default=None)
+        if first is None:  # all are too old to change anything
+            return Missing(now, cache.kept, [], ignored)
+        known = tuple(folded for folded in cache.kept if folded.number < first)
+        if not known:
+            return self._everything(view, now)
+        return Missing(now, known, view.tail(above=known[-1].number), ignored)
+
+    def _everything(self, view: View, now: Stamp) -> Missing:
         memory = self.policy.memory
         # KEPT more than needed, so that each cached state was folded from enough observations
-        return (Folded(0, self.policy.start()),), view.tail(None if memory is None else memory + KEPT)
+        log = view.tail(None if memory is None else memory + KEPT)
+        return Missing(now, (Folded(0, self.policy.start()),), log)
 
     def state(self, missing: Missing) -> Any:
         """The state after `missing` was folded in."""
         kept = deque(missing.known, maxlen=KEPT_WHOLE if self.policy.memory is None else KEPT)
         for seen in missing.log:
             kept.append(Folded(seen.number, self.policy.update(kept[-1].state, signed(seen, self.sign))))
-        self.cache = Cache(missing.told, missing.head, tuple(kept))
+        self.cache = Cache(missing.stamp, tuple(kept), missing.ignored)
         return kept[-1].state

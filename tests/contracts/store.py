@@ -6,7 +6,7 @@ import pytest
 
 from driftwise.errors import ConflictError, NotFoundError
 from driftwise.records import Observation
-from driftwise.store import Chosen
+from driftwise.store import Chosen, Outcome
 
 
 def at(x: float, *, jitter: float = 0.0):
@@ -14,7 +14,7 @@ def at(x: float, *, jitter: float = 0.0):
 
     def prepare(view):
         chosen = Chosen((x,), float(view.counts.last + 1), jitter)
-        return lambda: chosen
+        return lambda: (chosen,)
 
     return prepare
 
@@ -69,14 +69,14 @@ class StoreContract:
 
     def test_keys_may_look_like_ids_and_come_in_any_order(self, store):
         log = store.create("a", "{}")
-        log.observe((0.0,), 1.0, None, None, None)
+        log.observe((0.0,), Outcome(1.0))
         given = ["0", "1", "2-", "1-ab", "-", "é", "𝟙", "zz", "a", "", "2", "99999999999999999999-a"]
         asked = {key: log.ask(key, at(0.5), 1000) for key in given if key}
         assert [asked[key].number for key in given if key] == list(range(2, 2 + len(asked)))
         again = self.again(store).open("a")
         assert {key: again.ask(key, never, 1000) for key in asked} == asked
-        observed = [log.observe((0.1,), 1.0, None, key, None).number for key in asked]
-        assert [log.observe((0.1,), 1.0, None, key, None).number for key in asked] == observed
+        observed = [log.observe((0.1,), Outcome(1.0), None, key).number for key in asked]
+        assert [log.observe((0.1,), Outcome(1.0), None, key).number for key in asked] == observed
 
     def test_an_ask_that_fails_leaves_nothing(self, store):
         log = store.create("a", "{}")
@@ -89,12 +89,12 @@ class StoreContract:
     def test_tell_is_exactly_once(self, store):
         log = store.create("a", "{}")
         asked = log.ask(None, at(0.25), 1000)
-        assert log.tell(asked.id, 1.5, None, None).new
+        assert log.tell(asked.id, Outcome(1.5)).new
         before = everything(log)
-        again = self.again(store).open("a").tell(asked.id, 1.5, None, None)
+        again = self.again(store).open("a").tell(asked.id, Outcome(1.5))
         assert (again.number, again.new) == (1, False)
         with pytest.raises(ConflictError, match=r"1\.5 before, now 2\.5"):
-            log.tell(asked.id, 2.5, None, None)
+            log.tell(asked.id, Outcome(2.5))
         assert everything(log) == before
         assert list(log.observations()) == [Observation(1, 1.0, (0.25,), 1.5)]
 
@@ -103,26 +103,26 @@ class StoreContract:
         asked = log.ask(None, at(0.25), 1000)
         for id in ("", "1", "1-", "x-y", "2-" + asked.id[2:], asked.id + "0", "9" * 30 + "-a", "-1-ab", "１-ab"):
             with pytest.raises(NotFoundError, match="has no suggestion"):
-                log.tell(id, 1.0, None, None)
+                log.tell(id, Outcome(1.0))
             with pytest.raises(NotFoundError, match="has no suggestion"):
                 log.abandon(id)
         assert everything(log)[0].told == 0
 
     def test_observe_is_exactly_once_by_key(self, store):
         log = store.create("a", "{}")
-        assert log.observe((0.5,), 1.0, None, "k", None).new
-        assert not log.observe((0.5,), 1.0, None, "k", None).new
+        assert log.observe((0.5,), Outcome(1.0), None, "k").new
+        assert not log.observe((0.5,), Outcome(1.0), None, "k").new
         for x, y, time in (((0.6,), 1.0, None), ((0.5,), 2.0, None), ((0.5,), 1.0, 7.0)):
             with pytest.raises(ConflictError, match="'k'"):
-                log.observe(x, y, time, "k", None)
-        assert log.observe((0.5,), 1.0, 7.0, None, None).number == 2
+                log.observe(x, Outcome(y), time, "k")
+        assert log.observe((0.5,), Outcome(1.0), 7.0, None).number == 2
         assert [seen.at for seen in log.observations()] == [1.0, 7.0]
 
     def test_numbers_are_contiguous_over_asks_and_observations(self, store):
         log = store.create("a", "{}")
         numbers = [
             log.ask(None, at(0.1), 1000).number,
-            log.observe((0.5,), 1.0, None, None, None).number,
+            log.observe((0.5,), Outcome(1.0)).number,
             log.ask(None, at(0.2), 1000).number,
         ]
         assert numbers == [1, 2, 3]
@@ -130,7 +130,7 @@ class StoreContract:
     def test_late_rewards_take_the_place_of_their_number(self, store):
         log = store.create("a", "{}")
         asked = [log.ask(None, at(i / 10), 1000) for i in range(5)]
-        newer = [log.tell(asked[i].id, float(i), None, 2).newer for i in (4, 2, 3, 0)]
+        newer = [log.tell(asked[i].id, Outcome(float(i)), limit=2).newer for i in (4, 2, 3, 0)]
         assert newer == [0, 1, 1, 2]  # three are newer than the last one told; it was asked to count to two
         assert [seen.number for seen in log.read(lambda view: view.tail())] == [1, 3, 4, 5]
         assert [seen.number for seen in log.read(lambda view: view.tail(2))] == [4, 5]
@@ -147,7 +147,7 @@ class StoreContract:
         counts, pending, *_ = everything(log)
         assert [asked.id for asked in pending] == [second.id]
         assert (counts.abandoned, counts.awaited, counts.told) == (1, 1, 0)
-        assert log.tell(first.id, 1.0, None, None).new
+        assert log.tell(first.id, Outcome(1.0)).new
         counts = everything(log)[0]
         assert (counts.abandoned, counts.awaited, counts.told) == (0, 1, 1)
         with pytest.raises(ConflictError, match="has its reward"):
@@ -157,10 +157,10 @@ class StoreContract:
         log = store.create("a", "{}")
         asked = [log.ask(None, at(i / 10), 1000) for i in range(4)]
         for _ in range(5):
-            log.observe((0.5,), 1.0, None, None, None)
+            log.observe((0.5,), Outcome(1.0))
         assert [a.number for a in log.read(lambda view: view.pending(2))] == [3, 4]
         assert log.read(lambda view: view.pending(0)) == []
-        assert log.tell(asked[0].id, 1.0, None, None).new
+        assert log.tell(asked[0].id, Outcome(1.0)).new
 
     def test_jitter_is_counted(self, store):
         log = store.create("a", "{}")
@@ -172,7 +172,7 @@ class StoreContract:
     def test_floats_come_back_bit_for_bit(self, store):
         log = store.create("a", "{}")
         x = (0.1 + 0.2, 5e-324, 1e308, -1e-17)
-        log.observe(x, 1 / 3, 2 / 3, None, None)
+        log.observe(x, Outcome(1 / 3), 2 / 3, None)
         assert list(self.again(store).open("a").observations()) == [Observation(1, 2 / 3, x, 1 / 3)]
 
     def make_pages_small(self, monkeypatch):
@@ -182,8 +182,8 @@ class StoreContract:
         self.make_pages_small(monkeypatch)
         log = store.create("a", "{}")
         for i in range(23):
-            log.observe((0.0,), float(i), None, None, None)
+            log.observe((0.0,), Outcome(float(i)))
         reader = log.observations()
         assert next(reader).number == 1
-        log.observe((0.0,), 7.0, None, None, None)  # a reader in the middle keeps nobody from writing
+        log.observe((0.0,), Outcome(7.0))  # a reader in the middle keeps nobody from writing
         assert [seen.number for seen in reader][:22] == list(range(2, 24))

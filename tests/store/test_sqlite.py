@@ -17,7 +17,7 @@ import pytest
 from contracts.store import StoreContract, at, everything
 from driftwise.errors import InvalidInput, NotFoundError, StoreError
 from driftwise.records import Observation
-from driftwise.store import Chosen, Counts, SqliteStore, open_store, rows
+from driftwise.store import Chosen, Counts, Outcome, SqliteStore, open_store, rows
 from driftwise.store.log import SqliteLog
 from driftwise.store.old_format import unpack
 from driftwise.store.schema import APPLICATION_ID
@@ -70,8 +70,8 @@ def test_every_write_takes_the_lock_first(tmp_path):
     log.read(lambda view: view.counts)
     store._link._raw.set_trace_callback(said.append)
     asked = log.ask(None, at(0.5), 1000)
-    log.tell(asked.id, 1.0, None, None)
-    log.observe((0.5,), 1.0, None, None, None)
+    log.tell(asked.id, Outcome(1.0))
+    log.observe((0.5,), Outcome(1.0))
     log.abandon(log.ask(None, at(0.5), 1000).id)
     store.create("b", "{}")
     writes = [text for text in said if text.startswith(("INSERT", "UPDATE", "BEGIN"))]
@@ -90,8 +90,8 @@ def test_a_policy_chooses_while_no_lock_is_held(tmp_path):
 
     def prepare(view):
         def choose():
-            assert other.tell(first.id, 1.0, None, None).new
-            return Chosen((0.25,), 2.0)
+            assert other.tell(first.id, Outcome(1.0)).new
+            return (Chosen((0.25,), 2.0),)
 
         return choose
 
@@ -108,9 +108,9 @@ def test_a_choice_whose_number_was_taken_is_made_anew(tmp_path):
 
         def choose():
             if not chosen:
-                SqliteLog.observe(replace(log, store=Impatient(store)), (0.1,), 1.0, None, None, None)
+                SqliteLog.observe(replace(log, store=Impatient(store)), (0.1,), Outcome(1.0))
             chosen.append(number)
-            return Chosen((0.25,), float(number))
+            return (Chosen((0.25,), float(number)),)
 
         return choose
 
@@ -290,7 +290,7 @@ def test_a_full_disk(tmp_path):
     def write_on():
         nonlocal written
         for i in range(1000):
-            log.observe((0.0,) * 50, 1.0, None, f"key-{i}", None)
+            log.observe((0.0,) * 50, Outcome(1.0), None, f"key-{i}")
             written += 1
 
     with pytest.raises(StoreError, match="disk is full"):
@@ -298,7 +298,7 @@ def test_a_full_disk(tmp_path):
     assert everything(log)[0].told == written
     assert everything(log)[1] == before
     pragma(store, "max_page_count = 1000000")  # somebody makes room
-    assert log.tell(asked.id, 1.0, None, None).new
+    assert log.tell(asked.id, Outcome(1.0)).new
 
 
 def test_a_disk_that_refuses_to_write(tmp_path):
@@ -306,20 +306,20 @@ def test_a_disk_that_refuses_to_write(tmp_path):
     script = """
         import resource, signal, sys
         from driftwise.errors import StoreError
-        from driftwise.store import open_store
+        from driftwise.store import Outcome, open_store
         log = open_store(sys.argv[1]).create("a", "{}")
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
         acknowledged = 0
         try:
             for i in range(1000):
-                log.observe((0.5,), 1.0, None, None, None)
+                log.observe((0.5,), Outcome(1.0))
                 acknowledged += 1
         except StoreError as error:
             assert "disk" in str(error), error
             for _ in range(3):
                 try:
-                    log.observe((0.5,), 1.0, None, None, None)
+                    log.observe((0.5,), Outcome(1.0))
                     acknowledged += 1
                 except StoreError:
                     pass
@@ -351,7 +351,7 @@ def test_a_child_writes_on_after_its_parent_has_gone(tmp_path):
     script = """
         import os, sys
         from driftwise.store import Chosen, open_store
-        def half(view): return lambda: Chosen((0.5,), 1.0)
+        def half(view): return lambda: (Chosen((0.5,), 1.0),)
         log = open_store(sys.argv[1]).create("a", "{}")
         log.ask(None, half, 1000)
         gone_read, gone_write = os.pipe()

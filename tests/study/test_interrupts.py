@@ -24,6 +24,8 @@ INTERRUPTS = str(Path(__file__).parent / "interrupts.py")
     [
         ("statements", "sw-gp-ucb", 211, 30),
         ("statements", "auto", 1511, 30),
+        ("lines", "sw-gp-ucb", 12, 120),
+        ("lines", "auto", 8, 80),
         ("moments", "sw-gp-ucb", 150, 150),
         ("moments", "auto", 50, 50),
     ],
@@ -33,8 +35,8 @@ def test_interrupts_leave_nothing_behind(how, policy, count, least):
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
-    assert figures.pop("interrupts") >= least
-    assert figures == {"lock-outs": 0, "errors": 0, "other answers": 0}, done.stderr
+    assert figures["interrupts"] >= least
+    assert not any(figures[harm] for harm in ("lock-outs", "errors", "other answers")), done.stderr
 
 
 def test_a_fold_that_is_interrupted_is_forgotten(monkeypatch):

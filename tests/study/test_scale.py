@@ -12,8 +12,8 @@ from driftwise import RBF, Candidates, Study
 from driftwise.records import Observation
 from driftwise.store import Asked, Counts, keys, rows
 from driftwise.store import view as store_view
+from driftwise.store.copies import batched
 from driftwise.store.schema import ASKED, AWAITED, OBSERVED
-from driftwise.store.upgrade import batched
 
 GRID = Candidates(np.linspace(0, 1, 25)[:, None], names=["x"])
 MILLION = 1_000_000

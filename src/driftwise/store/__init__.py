@@ -1,9 +1,10 @@
 """The log of a study in SQLite, in a file or in memory.
 
 Read `base` first: the records and the three protocols of a store. `log` implements ask and tell, `view` the queries,
-`rows`, `keys` and `checksums` what is stored. `sqlite` and `connection` hold transactions and locks, `queue` the turns
-of processes, `forks` and `files` what happens to files. `codec` turns descriptions into JSON and `config_diff` compares
-them. `verify` checks and salvages a file; `old_format` and `upgrade` read files of format 1.
+`rows`, `outcomes`, `corrections`, `keys` and `checksums` what is stored, `loading` and `copies` many rows at a time.
+`sqlite` and `connection` hold transactions and locks, `queue` the turns of processes, `forks` and `files` what happens
+to files. `codec` turns descriptions into JSON and `config_diff` compares them. `verify` checks and salvages a file;
+`old_format` and `upgrade` read files of formats 1 and 2.
 """
 
 from __future__ import annotations
@@ -14,10 +15,42 @@ from pathlib import Path
 
 from driftwise.errors import NotFoundError
 from driftwise.store import files, forks
-from driftwise.store.base import Asked, Choice, Chosen, Counts, Log, Store, Told, View
+from driftwise.store.base import (
+    FAILED,
+    Asked,
+    Choice,
+    Chosen,
+    Correction,
+    Counts,
+    Entry,
+    Loaded,
+    Log,
+    Outcome,
+    Store,
+    Told,
+    View,
+    outcome_of,
+)
 from driftwise.store.sqlite import SqliteStore
 
-__all__ = ["Asked", "Choice", "Chosen", "Counts", "Log", "SqliteStore", "Store", "Told", "View", "open_store"]
+__all__ = [
+    "FAILED",
+    "Asked",
+    "Choice",
+    "Chosen",
+    "Correction",
+    "Counts",
+    "Entry",
+    "Loaded",
+    "Log",
+    "Outcome",
+    "SqliteStore",
+    "Store",
+    "Told",
+    "View",
+    "open_store",
+    "outcome_of",
+]
 
 _shared: weakref.WeakValueDictionary[Path, SqliteStore] = weakref.WeakValueDictionary()
 

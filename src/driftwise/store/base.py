@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from driftwise.records import Observation, Point
 
@@ -17,16 +18,69 @@ class Counts:
 
     last: int = 0  # the largest number assigned
     asked: int = 0  # suggestions made
-    told: int = 0  # observations stored
+    told: int = 0  # observations stored: also those that failed and those that were retracted later
     unasked: int = 0  # of these, observations that were not suggested
     abandoned: int = 0
     jittered: int = 0  # suggestions that needed jitter
     jitter: float = 0.0  # the largest jitter
+    failed: int = 0  # observations that are failures, as they hold now
+    retracted: int = 0  # observations that are retracted now
+    corrected: int = 0  # entries of corrections and retractions
 
     @property
     def awaited(self) -> int:
-        """Suggestions that have neither a reward nor been abandoned."""
+        """Suggestions that have neither an outcome nor been abandoned."""
         return self.asked - (self.told - self.unasked) - self.abandoned
+
+    @property
+    def rewards(self) -> int:
+        """Observations that have a reward now."""
+        return self.told - self.failed - self.retracted
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a user tells of a setting: the reward and what is known about it, or that it failed."""
+
+    y: float  # `math.nan` if it failed
+    std: float | None = None
+    repeats: int = 1
+    measures: tuple[tuple[str, float], ...] = ()  # by name
+    failed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.failed:
+            object.__setattr__(self, "y", math.nan)  # this very object, so that equal outcomes compare equal
+        if len(self.measures) > 1:
+            object.__setattr__(self, "measures", tuple(sorted(self.measures)))
+
+
+FAILED = Outcome(math.nan, failed=True)
+
+
+def outcome_of(seen: Observation) -> Outcome:
+    """What was told of this observation."""
+    return Outcome(seen.y, seen.std, seen.repeats, seen.measures, seen.failed)
+
+
+def observation_of(number: int, at: float, x: Point, outcome: Outcome) -> Observation:
+    """The observation with this outcome."""
+    return Observation(number, at, x, outcome.y, outcome.std, outcome.repeats, outcome.measures, outcome.failed)
+
+
+def said(outcome: Outcome | None) -> str:
+    """An outcome in words, for messages.
+
+    >>> said(Outcome(1.5)), said(Outcome(1.5, std=0.3, measures=(("ms", 7.0),))), said(FAILED), said(None)
+    ('1.5', '1.5 with std 0.3, ms 7.0', 'a failure', 'nothing')
+    """
+    if outcome is None:
+        return "nothing"
+    details = [f"std {outcome.std!r}"] if outcome.std is not None else []
+    details += [f"repeats {outcome.repeats}"] if outcome.repeats != 1 else []
+    details += [f"{name} {value!r}" for name, value in outcome.measures]
+    reward = "a failure" if outcome.failed else repr(outcome.y)
+    return f"{reward} with {', '.join(details)}" if details else reward
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +104,12 @@ class Chosen:
     jitter: float = 0.0
 
 
-Choice = Callable[[], Chosen]  # computes the choice from data that are already read
+Choice = Callable[[], tuple[Chosen, ...]]  # computes the choices from data that are already read, one or several
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The answer to tell: `newer` observations (counted up to a limit) have larger numbers than this one."""
+    """The answer to tell: `newer` rewards (counted up to a limit) have larger numbers than this one."""
 
     number: int
     new: bool
@@ -63,15 +117,55 @@ class Told:
     newer: int
 
 
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """An entry that changed an observation: the outcome that held before, and the one after. None is a retraction."""
+
+    ordinal: int  # its position among the corrections, from 1
+    number: int  # of the observation
+    before: Outcome | None
+    after: Outcome | None
+    who: str
+    when: str  # by the wall clock, UTC
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An observation to be loaded. One with a key is stored once, however often it is loaded."""
+
+    x: Point
+    outcome: Outcome
+    at: float | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """How many entries were stored, and how many were known before by their key."""
+
+    new: int
+    known: int
+
+
 class View(Protocol):
-    """A log as one transaction sees it. It must not be used after the transaction."""
+    """A log as one transaction sees it. It must not be used after the transaction.
+
+    Observations are given as they hold now: with their corrections, and without those that were retracted. A `limit`
+    counts those with a reward; the failures between them are given, too.
+    """
 
     @property
     def counts(self) -> Counts: ...
 
     @property
     def head(self) -> int:
-        """A checksum chained over all observations in the order they arrived. It identifies a history."""
+        """A checksum chained over all observations as they arrived. It identifies a history."""
+        ...
+
+    @property
+    def corrections_head(self) -> int:
+        """The same over all corrections."""
         ...
 
     def pending(self, patience: int) -> list[Asked]:
@@ -85,8 +179,15 @@ class View(Protocol):
         """
         ...
 
+    def corrected(self, after: int, head: int) -> list[int]:
+        """The numbers of the observations that were corrected since there were `after` corrections with this head.
+
+        Raises a `StoreError` if the corrections do not continue those.
+        """
+        ...
+
     def tail(self, limit: int | None = None, *, above: int = 0) -> list[Observation]:
-        """The `limit` observations with the largest numbers above `above`, in the order of their numbers."""
+        """The observations with the largest numbers above `above`, back to the `limit`-th reward, in order."""
         ...
 
     def newest(self) -> Observation | None:
@@ -94,7 +195,7 @@ class View(Protocol):
         ...
 
     def start_of_tail(self, limit: int) -> int:
-        """The number of the first of the last `limit` observations; 0 if there are fewer."""
+        """The number of the first of the last `limit` rewards; 0 if there are fewer."""
         ...
 
 
@@ -114,12 +215,44 @@ class Log(Protocol):
         """
         ...
 
-    def tell(self, id: str, y: float, at: float | None, limit: int | None) -> Told:
-        """Store the reward of a suggestion, once."""
+    def ask_many(self, key: str | None, prepare: Callable[[View], Choice], patience: int, n: int) -> tuple[Asked, ...]:
+        """Likewise `n` suggestions with consecutive numbers, all or none. The key is that of the first of them.
+
+        Another `n` for a key that is known raises a `ConflictError`.
+        """
         ...
 
-    def observe(self, x: Point, y: float, at: float | None, key: str | None, limit: int | None) -> Told:
-        """Store a reward that was not suggested, once for each key."""
+    def tell(
+        self, id: str, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
+    ) -> Told:
+        """Store the outcome of a suggestion, once.
+
+        What was told first, or what holds now, may be told again and changes nothing. Anything else raises a
+        `ConflictError`, and so does a `key` that belongs to another observation.
+        """
+        ...
+
+    def observe(
+        self, x: Point, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
+    ) -> Told:
+        """Store an outcome at a point that was not suggested, once for each key."""
+        ...
+
+    def load(self, entries: Sequence[Entry], first: int = 1) -> Loaded:
+        """Store many such outcomes, all or none. An error counts them from `first`."""
+        ...
+
+    def correct(
+        self, number: int, outcome: Outcome | None, who: str = "", why: str = "", limit: int | None = None
+    ) -> Told:
+        """From now on observation `number` has this outcome; None retracts it. What was told stays in the log.
+
+        The outcome that already holds changes nothing. A retracted observation may be corrected again.
+        """
+        ...
+
+    def corrections(self) -> list[Correction]:
+        """All corrections, oldest first."""
         ...
 
     def abandon(self, id: str) -> None:
@@ -131,7 +264,7 @@ class Log(Protocol):
         ...
 
     def observations(self) -> Iterator[Observation]:
-        """All observations in the order of their numbers, read page by page."""
+        """All observations as they hold now, in the order of their numbers, read page by page."""
         ...
 
 
@@ -148,6 +281,18 @@ class Store(Protocol):
 
     def names(self) -> list[str]:
         """The names of all logs."""
+        ...
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a log another name. Whoever has it open under the old one must open it again."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a log with all that is in it."""
+        ...
+
+    def copy(self, name: str, target: Self, new: str) -> Log:
+        """A copy of a log under a new name, in this store or another: all its rows and ids, as of one moment."""
         ...
 
     def close(self) -> None: ...

@@ -22,10 +22,11 @@ def checksum(*values: Any, data: bytes = b"") -> int:
     return zlib.crc32(data, zlib.crc32(ascii(values).encode()))
 
 
-def verify(stored: Any, computed: int, what: str) -> None:
+def verify(stored: Any, computed: int, what: str, which: Any = None) -> None:
     """Raise a `StoreError` unless the checksum that was stored is the one that was computed."""
     if stored != computed:
-        raise damaged(f"{what} does not match its checksum")
+        named = what if which is None else f"{what} {which!r:.80}"
+        raise damaged(f"{named} does not match its checksum")
 
 
 def damaged(what: str) -> StoreError:

@@ -86,7 +86,7 @@ class Link:
         raw = self._raw or self._open()
         if raw.in_transaction:
             raw.undo()
-        if self.version == old_format.VERSION and _version(raw) != self.version:  # somebody upgraded it
+        if self.version < schema.VERSION and _version(raw) != self.version:  # somebody upgraded it
             self.shut()
             raw = self._open()
         self.check_files()
@@ -131,8 +131,7 @@ class Link:
             raw.execute("PRAGMA checkpoint_fullfsync = ON").close()
             raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}").close()
             self.version = _version(raw)
-            if self.version == old_format.VERSION:
-                old_format.show_as_new(raw)
+            old_format.show_as_new(raw, self.version)
             raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now the log and its index are there
             self._files = self._identities()
         except BaseException:

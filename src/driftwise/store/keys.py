@@ -6,9 +6,8 @@ damaged index could hide a key, its suggestion or reward would be stored a secon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import sqlalchemy as sa
@@ -46,10 +45,53 @@ def insert(connection: sa.Connection, standing: Standing, kind: int, key: str, n
     if before is None:
         connection.execute(_INSERT, _row(standing.study, kind, FIRST, 0, key))
     else:
-        check = checksum(standing.study, kind, before.key, before.number, key)
-        connection.execute(_LINK, {"s": standing.study, "of": kind, "k": before.key, "then": key, "check": check})
+        _link(connection, before, key)
     connection.execute(_INSERT, _row(standing.study, kind, key, number, after))
     return replace(standing, keyed=standing.keyed + 1)
+
+
+def find_all(connection: sa.Connection, standing: Standing, kind: int, wanted: Collection[str]) -> dict[str, int]:
+    """The numbers of those of these keys that exist."""
+    found: dict[str, int] = {}
+    before = None
+    for key in sorted(wanted):
+        if before is None or not _is_between(before, key):
+            before = _up_to(connection, standing, kind, key)
+            if before is None:
+                return {}  # there is no key at all
+            if before.key == key:
+                found[key] = before.number
+    return found
+
+
+def insert_more(connection: sa.Connection, standing: Standing, kind: int, numbers: Mapping[str, int]) -> None:
+    """Assign many keys that are not in use. Those that go into one gap are linked with each other."""
+    new = sorted(numbers)
+    made: list[dict[str, Any]] = []
+    start = 0
+    while start < len(new):
+        before = _up_to(connection, standing, kind, new[start])
+        end = start + 1
+        while end < len(new) and (before is None or _is_between(before, new[end])):
+            end += 1
+        gap = new[start:end]
+        if before is None:
+            made.append(_row(standing.study, kind, FIRST, 0, gap[0]))
+        else:
+            _link(connection, before, gap[0])
+        after = before.next if before is not None else None
+        made += [_row(standing.study, kind, *pair) for pair in _linked(gap, numbers, after)]
+        start = end
+    if made:
+        connection.execute(_INSERT, made)
+
+
+def _linked(
+    keys: Sequence[str], numbers: Mapping[str, int], after: str | None
+) -> Iterator[tuple[str, int, str | None]]:
+    """These keys in a list that goes on with `after`."""
+    for key, then in zip(keys, [*keys[1:], after], strict=True):
+        yield key, numbers[key], then
 
 
 def insert_all(connection: sa.Connection, study: int, keyed: Sequence[tuple[int, str, int]]) -> None:
@@ -57,9 +99,19 @@ def insert_all(connection: sa.Connection, study: int, keyed: Sequence[tuple[int,
     for kind in (schema.ASKED, schema.OBSERVED):
         numbers = {key: number for of, key, number in keyed if of == kind}
         if numbers:
-            listed = pairwise([FIRST, *sorted(numbers), None])
-            rows = [_row(study, kind, str(key), numbers.get(str(key), 0), after) for key, after in listed]
-            connection.execute(_INSERT, rows)
+            listed = _linked([FIRST, *sorted(numbers)], {FIRST: 0, **numbers}, None)
+            connection.execute(_INSERT, [_row(study, kind, *each) for each in listed])
+
+
+def _link(connection: sa.Connection, before: Any, key: str) -> None:
+    """From now on `key` comes after the row `before`."""
+    check = checksum(before.study, before.kind, before.key, before.number, key)
+    connection.execute(_LINK, {"s": before.study, "of": before.kind, "k": before.key, "then": key, "check": check})
+
+
+def _is_between(before: Any, key: str) -> bool:
+    """Whether this row proves that `key` does not exist."""
+    return bool(before.key < key and (before.next is None or key < before.next))
 
 
 def _row(study: int, kind: int, key: str, number: int, after: str | None) -> dict[str, Any]:

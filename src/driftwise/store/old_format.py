@@ -1,8 +1,11 @@
-"""Files of format 1, which driftwise 0.1 wrote before November 2026. They are read as they are; a write upgrades them.
+"""Files of formats 1 and 2, which driftwise 0.1 wrote in 2026. They are read as they are; a write upgrades them.
+
+Reading goes through temporary views, which exist in this connection only and give the old tables the columns of the new
+ones.
 
 In format 1 the checksum covered only the number, time, point and reward of a row, and was stored with the bytes of the
-point. Reading goes through temporary views, which exist in this connection only and give the old tables the columns of
-the new ones. There a checksum of NULL means that it is in the bytes of the point.
+point. There a checksum of NULL means that it is in the bytes of the point. Format 2 lacks what format 3 added, which
+its checksums therefore do not cover.
 """
 
 from __future__ import annotations
@@ -20,18 +23,32 @@ from driftwise.store.checksums import damaged
 VERSION = 1
 HEADER = struct.Struct("<BI")  # a version, and a checksum
 
+_COUNTS = "0 AS failed, 0 AS retracted, 0 AS corrected, 0 AS corrections_head"
+_NO_CORRECTIONS = """SELECT 0 AS study, 0 AS ordinal, 0 AS number, NULL AS y, NULL AS details, '' AS who, '' AS made,
+    '' AS why, 0 AS checksum WHERE 0"""
+
 VIEWS = {
-    "file": "SELECT 1 AS file, (SELECT count(*) FROM main.studies) AS studies, NULL AS checksum",
-    "studies": """SELECT study, name, NULL AS described, last, asked, told, unasked, abandoned, jittered, jitter,
-        0 AS keyed, NULL AS awaiting, 0 AS head, NULL AS checksum, description FROM main.studies""",
-    "suggestions": "SELECT *, NULL AS checksum FROM main.suggestions",
-    "observations": "SELECT *, NULL AS checksum FROM main.observations",
+    1: {
+        "file": "SELECT 1 AS file, (SELECT count(*) FROM main.studies) AS studies, NULL AS checksum, 0 AS deleted",
+        "studies": f"""SELECT study, name, NULL AS described, last, asked, told, unasked, abandoned, jittered, jitter,
+            0 AS keyed, NULL AS awaiting, 0 AS head, {_COUNTS}, NULL AS checksum, description FROM main.studies""",
+        "suggestions": "SELECT *, NULL AS checksum, NULL AS batch FROM main.suggestions",
+        "observations": "SELECT *, NULL AS checksum, NULL AS details FROM main.observations",
+        "corrections": _NO_CORRECTIONS,
+    },
+    2: {
+        "file": "SELECT *, 0 AS deleted FROM main.file",
+        "studies": f"SELECT *, {_COUNTS} FROM main.studies",
+        "suggestions": "SELECT *, NULL AS batch FROM main.suggestions",
+        "observations": "SELECT *, NULL AS details FROM main.observations",
+        "corrections": _NO_CORRECTIONS,
+    },
 }
 
 
-def show_as_new(raw: sqlite3.Connection) -> None:
+def show_as_new(raw: sqlite3.Connection, version: int) -> None:
     """Give the tables of an old file the columns of the new ones, for this connection alone."""
-    for name, query in VIEWS.items():
+    for name, query in VIEWS.get(version, {}).items():
         raw.execute(f"CREATE TEMP VIEW {name} AS {query}").close()
 
 

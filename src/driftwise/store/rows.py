@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from driftwise.records import Observation
-from driftwise.store import old_format, schema
-from driftwise.store.base import Asked, Counts
+from driftwise.store import old_format, outcomes, schema
+from driftwise.store.base import Asked, Correction, Counts, observation_of
 from driftwise.store.checksums import checksum, damaged, packed, unpacked, verify
 
 Row = Any  # as SQLAlchemy gives it
@@ -29,6 +29,7 @@ class Standing:
     keyed: int = 0
     awaiting: Awaiting = ()
     head: int = 0
+    corrections_head: int = 0
 
     @property
     def row(self) -> dict[str, Any]:
@@ -46,16 +47,53 @@ class Standing:
             "awaiting": json.dumps(self.awaiting),
             "head": self.head,
         }
-        return values | {"checksum": checksum(self.study, self.name, self.described, *values.values())}
+        later = {
+            "failed": counts.failed,
+            "retracted": counts.retracted,
+            "corrected": counts.corrected,
+            "corrections_head": self.corrections_head,
+        }
+        check = _of_study(self.study, self.name, self.described, *values.values(), later=later.values())
+        return values | later | {"checksum": check}
 
-    def awaits(self, number: int, *, patience: int) -> Standing:
-        """After suggestion `number` was made. Suggestions older than `patience` are no longer pending."""
-        ordinal = self.counts.asked
-        awaiting = ((*self.awaiting, (ordinal, number)))[-max(patience, 1) :]
-        return replace(self, awaiting=tuple(pair for pair in awaiting if pair[0] > ordinal - patience))
+    def asks(self, asked: Asked, *, patience: int) -> Standing:
+        """After this suggestion was made. Suggestions older than `patience` are no longer pending."""
+        counts = self.counts
+        ordinal = counts.asked + 1
+        counts = replace(
+            counts,
+            last=asked.number,
+            asked=ordinal,
+            jittered=counts.jittered + (asked.jitter > 0),
+            jitter=max(counts.jitter, asked.jitter),
+        )
+        awaiting = ((*self.awaiting, (ordinal, asked.number)))[-max(patience, 1) :]
+        pending = tuple(pair for pair in awaiting if pair[0] > ordinal - patience)
+        return replace(self, counts=counts, awaiting=pending)
 
     def no_longer_awaits(self, number: int) -> Standing:
         return replace(self, awaiting=tuple(pair for pair in self.awaiting if pair[1] != number))
+
+    def stores(self, seen: Observation, check: int) -> Standing:
+        """After this observation, whose row has this checksum, was stored."""
+        counts = replace(self.counts, told=self.counts.told + 1, failed=self.counts.failed + seen.failed)
+        return replace(self, counts=counts, head=chained(self.head, [check]))
+
+    def corrects(self, made: Correction, check: int) -> Standing:
+        """After this correction, whose row has this checksum, was made."""
+        before, after, counts = made.before, made.after, self.counts
+        counts = replace(
+            counts,
+            failed=counts.failed + (after is not None and after.failed) - (before is not None and before.failed),
+            retracted=counts.retracted + (after is None) - (before is None),
+            corrected=made.ordinal,
+        )
+        return replace(self, counts=counts, corrections_head=chained(self.corrections_head, [check]))
+
+
+def _of_study(*values: Any, later: Collection[int]) -> int:
+    """The checksum of a study's row. What format 3 added counts where any of it is used."""
+    return checksum(*values, *later) if any(later) else checksum(*values)
 
 
 # --- studies ----------------------------------------------------------------------------------------------------------
@@ -65,10 +103,11 @@ _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
 # "+" keeps SQLite from using the index on names: a damaged index would hide a study, which would be made again
 _NAMED = sa.select(schema.studies).where(sa.literal_column("+name") == sa.bindparam("name"))
+_REPLACED = (*Counts.__dataclass_fields__, "keyed", "awaiting", "head", "corrections_head")
 _UPDATE = (
     sa.update(schema.studies)
     .where(_T.study == sa.bindparam("s"))
-    .values({name: sa.bindparam(name) for name in (*Counts.__dataclass_fields__, "keyed", "awaiting", "head")})
+    .values({name: sa.bindparam(name) for name in _REPLACED})
     .values(checksum=sa.bindparam("check"))
 )
 
@@ -80,15 +119,20 @@ def described(description: str) -> int:
 
 def names(connection: sa.Connection) -> list[str]:
     """The names of all studies."""
+    return sorted(row.name for row in studies(connection)[0])
+
+
+def studies(connection: sa.Connection) -> tuple[list[Row], int]:
+    """The rows of all studies, and how many there were besides, whose numbers are not given again."""
     file = connection.execute(sa.select(schema.file)).first()
     listed = list(connection.execute(sa.select(*_STANDING).order_by(_T.study)))
     if file is None or file.studies != len(listed):
         raise damaged(f"it has {len(listed)} studies, which is not the number that it has stored")
     if file.checksum is not None:
-        verify(file.checksum, checksum(file.file, file.studies), "the number of studies")
+        verify(file.checksum, _of_file(file.file, file.studies, file.deleted), "the number of studies")
     for row in listed:
         _verify_study(row)
-    return sorted(row.name for row in listed)
+    return listed, file.deleted
 
 
 def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
@@ -99,7 +143,7 @@ def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
         return None
     _verify_study(row)
     if row.checksum is not None:
-        verify(row.described, described(row.description), f"the description of study {row.name!r:.80}")
+        verify(row.described, described(row.description), "the description of study", row.name)
     return row.study, row.description
 
 
@@ -113,17 +157,29 @@ def standing_of(connection: sa.Connection, study: int, name: str) -> Standing | 
         awaiting = old_format.awaiting_in(connection, "suggestions", study)
     else:
         awaiting = tuple(map(tuple, json.loads(row.awaiting))) if row.awaiting != "[]" else ()
-    counts = Counts(row.last, row.asked, row.told, row.unasked, row.abandoned, row.jittered, row.jitter)
-    return Standing(row.study, row.name, counts, row.described or 0, row.keyed, awaiting, row.head)
+    counts = Counts(*(getattr(row, name) for name in Counts.__dataclass_fields__))
+    heads = row.head, row.corrections_head
+    return Standing(row.study, row.name, counts, row.described or 0, row.keyed, awaiting, *heads)
 
 
 def _verify_study(row: Any) -> None:
     values = (row.last, row.asked, row.told, row.unasked, row.abandoned, row.jittered, row.jitter)
     if row.checksum is not None:
         rest = (row.keyed, row.awaiting, row.head)
-        verify(row.checksum, checksum(row.study, row.name, row.described, *values, *rest), "a study's row")
+        later = (row.failed, row.retracted, row.corrected, row.corrections_head)
+        computed = _of_study(row.study, row.name, row.described, *values, *rest, later=later)
+        verify(row.checksum, computed, "a study's row")
     elif not all(isinstance(value, int | float) for value in values) or not isinstance(row.name, str):
         raise damaged("the counts of a study are not numbers")
+
+
+def add_study(connection: sa.Connection, name: str, description: str) -> Standing:
+    """A new study without suggestions and observations. Its number was never given before."""
+    listed, deleted = studies(connection)
+    standing = Standing(len(listed) + deleted + 1, name, Counts(), described(description))
+    insert_study(connection, standing, description)
+    count_studies(connection, len(listed) + 1, deleted)
+    return standing
 
 
 def insert_study(connection: sa.Connection, standing: Standing, description: str) -> None:
@@ -136,14 +192,31 @@ def update_study(connection: sa.Connection, standing: Standing) -> None:
     connection.execute(_UPDATE, row | {"s": standing.study, "check": row["checksum"]})
 
 
-def count_studies(connection: sa.Connection, count: int) -> None:
-    connection.execute(sa.update(schema.file).values(studies=count, checksum=checksum(1, count)))
+def rename_study(connection: sa.Connection, standing: Standing, new: str) -> None:
+    named = replace(standing, name=new)
+    values = {"name": new, "checksum": named.row["checksum"]}
+    connection.execute(sa.update(schema.studies).where(_T.study == standing.study).values(values))
+
+
+def delete_study(connection: sa.Connection, study: int) -> None:
+    """Delete a study with all its rows. The caller updates the number of studies."""
+    for table in (schema.corrections, schema.keys, schema.observations, schema.suggestions, schema.studies):
+        connection.execute(sa.delete(table).where(table.c.study == study))
+
+
+def count_studies(connection: sa.Connection, count: int, deleted: int = 0) -> None:
+    values = {"studies": count, "deleted": deleted, "checksum": _of_file(1, count, deleted)}
+    connection.execute(sa.update(schema.file).values(values))
+
+
+def _of_file(file: int, count: int, deleted: int) -> int:
+    return checksum(file, count, deleted) if deleted else checksum(file, count)
 
 
 # --- suggestions and observations -------------------------------------------------------------------------------------
 
 
-def suggestion_row(study: int, asked: Asked, ordinal: int, status: int) -> dict[str, Any]:
+def suggestion_row(study: int, asked: Asked, ordinal: int, status: int, batch: int | None = None) -> dict[str, Any]:
     """A suggestion as it is stored."""
     row = {
         "study": study,
@@ -155,6 +228,7 @@ def suggestion_row(study: int, asked: Asked, ordinal: int, status: int) -> dict[
         "x": packed(asked.x),
         "jitter": asked.jitter,
         "status": status,
+        "batch": batch,
     }
     return row | {"checksum": _of_suggestion(row, status)}
 
@@ -167,35 +241,44 @@ def mark_suggestion(connection: sa.Connection, row: Any, status: int) -> None:
 
 def _of_suggestion(row: Any, status: int) -> int:
     columns = (row["study"], row["number"], row["ordinal"], row["id"], row["key"], row["at"], row["jitter"], status)
-    return checksum(*columns, data=_bytes(row["x"]))
+    batch = () if row["batch"] is None else (row["batch"],)
+    return checksum(*columns, *batch, data=_bytes(row["x"]))
 
 
 def verified_suggestion(row: Any) -> Asked:
     """The suggestion of a row. Raises a `StoreError` if the row is damaged."""
-    if row.checksum is None:
-        x = old_format.unpack(row.number, row.at, 0.0, row.x)
+    study, number, ordinal, id, key, at, data, jitter, status, stored, batch = row
+    if stored is None:
+        x = old_format.unpack(number, at, 0.0, data)
     else:
-        verify(row.checksum, _of_suggestion(row._mapping, row.status), f"suggestion {row.number!r:.40}")
-        x = unpacked(row.x)
-    return Asked(row.number, row.id, row.key, row.at, x, row.jitter)
+        together = () if batch is None else (batch,)
+        computed = checksum(study, number, ordinal, id, key, at, jitter, status, *together, data=_bytes(data))
+        verify(stored, computed, "suggestion", number)
+        x = unpacked(data)
+    return Asked(number, id, key, at, x, jitter)
 
 
 def observation_row(study: int, seen: Observation, key: str | None, arrival: int) -> dict[str, Any]:
     """An observation as it is stored."""
-    x = packed(seen.x)
-    row = {"study": study, "number": seen.number, "arrival": arrival, "key": key, "at": seen.at, "y": seen.y, "x": x}
-    return row | {"checksum": checksum(study, seen.number, arrival, key, seen.at, seen.y, data=x)}
+    x, y, details = packed(seen.x), *outcomes.written(seen)
+    values = (study, seen.number, arrival, key, seen.at, y)
+    check = checksum(*values, data=x) if details is None else checksum(*values, details, data=x)
+    row = {"study": study, "number": seen.number, "arrival": arrival, "key": key, "at": seen.at, "y": y, "x": x}
+    return row | {"checksum": check, "details": details}
 
 
 def verified_observation(row: Any) -> Observation:
-    """The observation of a row. Raises a `StoreError` if the row is damaged."""
-    if row.checksum is None:
-        x = old_format.unpack(row.number, row.at, row.y, row.x)
-    else:
-        values = (row.study, row.number, row.arrival, row.key, row.at, row.y)
-        verify(row.checksum, checksum(*values, data=_bytes(row.x)), f"observation {row.number!r:.40}")
-        x = unpacked(row.x)
-    return Observation(row.number, row.at, x, row.y)
+    """The observation of a row, as it was told. Raises a `StoreError` if the row is damaged."""
+    # an opened study reads hundreds: by name is slower
+    study, number, arrival, key, at, y, data, stored, details = row
+    if stored is None:
+        return Observation(number, at, old_format.unpack(number, at, y, data), y)
+    if details is None:
+        verify(stored, checksum(study, number, arrival, key, at, y, data=_bytes(data)), "observation", number)
+        return Observation(number, at, unpacked(data), y)
+    values = (study, number, arrival, key, at, y, details)
+    verify(stored, checksum(*values, data=_bytes(data)), "observation", number)
+    return observation_of(number, at, unpacked(data), outcomes.read(y, details))
 
 
 def chained(head: int, checksums: Iterable[int]) -> int:

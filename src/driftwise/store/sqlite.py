@@ -17,10 +17,9 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from driftwise.concurrency.guard import Guard
-from driftwise.errors import DriftwiseError, NotFoundError, StoreError
+from driftwise.errors import ConflictError, DriftwiseError, NotFoundError, StoreError
 from driftwise.store import connection as connections
-from driftwise.store import files, forks, old_format, rows, schema
-from driftwise.store.base import Counts
+from driftwise.store import copies, files, forks, rows, schema
 from driftwise.store.connection import Link
 from driftwise.store.log import SqliteLog
 from driftwise.store.queue import Queue
@@ -54,14 +53,8 @@ class SqliteStore:
 
     def create(self, name: str, description: str) -> SqliteLog:
         def make(connection: sa.Connection) -> None:
-            known = rows.names(connection)
-            if name in known:  # another process was faster
-                return
-            number = len(known) + 1
-            rows.insert_study(
-                connection, rows.Standing(number, name, Counts(), rows.described(description)), description
-            )
-            rows.count_studies(connection, number)
+            if name not in rows.names(connection):  # else another process was faster
+                rows.add_study(connection, name, description)
 
         if self._find(name) is None:
             self.upgrade()
@@ -77,6 +70,53 @@ class SqliteStore:
 
     def names(self) -> list[str]:
         return self.reading(rows.names)
+
+    def rename(self, name: str, new: str) -> None:
+        def work(connection: sa.Connection) -> None:
+            self._check_free(connection, new)
+            rows.rename_study(connection, self._standing(connection, name), new)
+
+        if name != new:
+            self._write(name, work)
+
+    def delete(self, name: str) -> None:
+        def work(connection: sa.Connection) -> None:
+            study = self._standing(connection, name).study
+            listed, deleted = rows.studies(connection)
+            rows.delete_study(connection, study)
+            rows.count_studies(connection, len(listed) - 1, deleted + 1)
+
+        self._write(name, work)
+
+    def copy(self, name: str, target: SqliteStore, new: str) -> SqliteLog:
+        """The log is read into memory, so that neither store waits while the other is busy."""
+        log = self.open(name)
+        found = log.read(copies.read)
+
+        def work(connection: sa.Connection) -> None:
+            target._check_free(connection, new)
+            copies.write(connection, rows.add_study(connection, new, log.description), found)
+
+        target.upgrade()
+        target.writing(work)
+        return target.open(new)
+
+    def _write(self, name: str, work: Callable[[sa.Connection], None]) -> None:
+        """Change the study of this name, which must exist."""
+        self.open(name)
+        self.upgrade()
+        self.writing(work)
+
+    def _standing(self, connection: sa.Connection, name: str) -> rows.Standing:
+        found = rows.find_study(connection, name)
+        standing = None if found is None else rows.standing_of(connection, found[0], name)
+        if standing is None:
+            raise NotFoundError(f"{self.where} has no study {name!r:.80} any more")
+        return standing
+
+    def _check_free(self, connection: sa.Connection, name: str) -> None:
+        if name in rows.names(connection):
+            raise ConflictError(f"{self.where} already has a study {name!r:.80}; use another name, or delete that one")
 
     def _find(self, name: str) -> SqliteLog | None:
         found = self.reading(lambda connection: rows.find_study(connection, name))
@@ -100,10 +140,10 @@ class SqliteStore:
         return self._numbers.run(self._in_turn, 0, work)
 
     def upgrade(self) -> None:
-        """Convert a file of the old format in one transaction."""
-        if self._link.version == old_format.VERSION:
+        """Convert a file of an older format in one transaction."""
+        if self._link.version < schema.VERSION:
             self.writing(upgrade)
-            self._link.shut()  # when it is opened again, the views of the old format are gone
+            self._link.shut()  # when it is opened again, the views of the older format are gone
 
     def _in_turn(self, lane: int, work: Callable[[], Result]) -> Result:
         if self.path is None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
 from driftwise.errors import DriftwiseError, StoreError
-from driftwise.records import Observation
-from driftwise.store import files, keys, rows, schema
-from driftwise.store.base import Asked, Counts
+from driftwise.store import copies, corrections, files, keys, old_format, rows, schema
+from driftwise.store.base import Asked, Correction
 from driftwise.store.connection import connect, wrap
+from driftwise.store.copies import Contents, Suggested, Whole
 from driftwise.store.rows import Standing, verified_observation, verified_suggestion
 from driftwise.store.schema import ABANDONED, ANSWERED, AWAITED
 from driftwise.store.sqlite import SqliteStore
@@ -38,6 +38,7 @@ class Salvaged:
     observations: int
     suggestions: int
     lost: int  # numbers of which neither row could be read
+    uncorrected: int = 0  # corrections that could not be read: some observations may be as they were before
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Found:
 
     suggestions: dict[int, Any]
     observations: dict[int, Any]
+    corrections: dict[int, Any]  # by ordinal
     problems: list[str]
 
 
@@ -75,13 +77,15 @@ def _with(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
     """Return what `work` returns for the file, which is neither written nor trusted."""
     raw = connect(path)
     try:
-        raw.execute("PRAGMA query_only = ON").close()
-        raw.execute("BEGIN").close()
-        if raw.execute("PRAGMA user_version").fetchone() != (schema.VERSION,):
+        version = int(raw.execute("PRAGMA user_version").fetchone()[0])
+        if version == old_format.VERSION:
             raise StoreError(
                 f"{path}: it has an older format, in which not everything has a checksum; ask or tell once, which "
                 "upgrades it, and check it then"
             )
+        old_format.show_as_new(raw, version)
+        raw.execute("PRAGMA query_only = ON").close()
+        raw.execute("BEGIN").close()
         return work(wrap(raw))
     except files.SQLITE_ERRORS as error:
         raise files.explain(error, str(path)) from error
@@ -134,6 +138,8 @@ def _contradictions(connection: sa.Connection, standing: Standing, found: Found)
     stored = (counts.asked, counts.told, counts.unasked, counts.abandoned)
     keyed = {(schema.ASKED, row.key, n) for n, row in asked.items() if row.key != row.id}
     keyed |= {(schema.OBSERVED, row.key, n) for n, row in seen.items() if row.key is not None}
+    corrected = [found.corrections[ordinal] for ordinal in sorted(found.corrections)]
+    now = _contents(found).counts
     for is_wrong, problem in (
         (missing, f"these of the numbers 1 to {counts.last} are missing: {_some(missing)}"),
         (lost, f"these suggestions lack their reward, or have one although they are not answered: {_some(lost)}"),
@@ -141,11 +147,28 @@ def _contradictions(connection: sa.Connection, standing: Standing, found: Found)
         (_gaps(row.ordinal for row in asked.values()), "the order of its suggestions has gaps"),
         (_gaps(row.arrival for row in seen.values()), "the order of arrival of its rewards has gaps"),
         (head != standing.head, "the checksum over all its observations does not match"),
+        (
+            (now.failed, now.retracted, now.corrected) != (counts.failed, counts.retracted, counts.corrected),
+            "its counts of failures and corrections differ from its rows",
+        ),
+        (_gaps(row.ordinal for row in corrected), "the order of its corrections has gaps"),
+        (
+            corrections.chained(0, corrected) != standing.corrections_head,
+            "the checksum over all its corrections does not match",
+        ),
+        ([row for row in corrected if row.number not in seen], "it corrects observations that it does not have"),
+        (_wrong_batches(asked), "suggestions that were made together are not all there"),
         (not pending <= awaited, "it lists suggestions as pending that are not"),
         (_listed(connection, standing) != keyed, "its list of keys differs from its rows"),
     ):
         if is_wrong:
             yield problem
+
+
+def _wrong_batches(asked: dict[int, Any]) -> bool:
+    """Whether one of several suggestions that were made together is missing."""
+    sizes = {n: row.batch for n, row in asked.items() if row.batch is not None}
+    return any(size < 2 or any(n + i not in asked for i in range(size)) for n, size in sizes.items())
 
 
 def _gaps(positions: Iterator[int]) -> bool:
@@ -200,13 +223,14 @@ def _studies(connection: sa.Connection) -> list[Any]:
 
 def _rows(connection: sa.Connection, study: int) -> Found:
     """What can be read of a study, from the front and, if that fails, from the back."""
-    found = Found({}, {}, [])
-    for table, kept, verified in (
-        ("suggestions", found.suggestions, verified_suggestion),
-        ("observations", found.observations, verified_observation),
+    found = Found({}, {}, {}, [])
+    for table, order, kept, verified in (
+        ("suggestions", "number", found.suggestions, verified_suggestion),
+        ("observations", "number", found.observations, verified_observation),
+        ("corrections", "ordinal", found.corrections, corrections.verify_row),
     ):
-        for order in ("ASC", "DESC"):
-            query = f"SELECT * FROM {table} WHERE study = ? ORDER BY number {order}"
+        for direction in ("ASC", "DESC"):
+            query = f"SELECT * FROM {table} WHERE study = ? ORDER BY {order} {direction}"
             read = list(_tolerant(connection, query, study))
             for row in read:
                 if row is None:
@@ -214,7 +238,7 @@ def _rows(connection: sa.Connection, study: int) -> Found:
                     continue
                 try:
                     verified(row)
-                    kept[row.number] = row
+                    kept[getattr(row, order)] = row
                 except StoreError as error:
                     found.problems.append(_words(error))
             if None not in read:
@@ -231,56 +255,40 @@ def _copy(connection: sa.Connection, store: SqliteStore, row: Any) -> Salvaged:
             f"study {row.name!r:.80}: its description is damaged, so that its rows cannot be copied; restore a backup"
         )
     found = _rows(connection, row.study)
-    last = max([0, *found.suggestions, *found.observations])
+    contents = _contents(found)
     log = store.create(row.name, row.description)
 
-    def write(new: sa.Connection) -> int:
+    def write(new: sa.Connection) -> None:
         standing = rows.standing_of(new, log.study, row.name)
         assert standing is not None
-        return _write(new, standing, found, last)
+        copies.write(new, standing, Whole(contents, copies.pending(contents.suggestions)))
 
-    lost = store.writing(write)
-    return Salvaged(row.name, len(found.observations), len(found.suggestions), lost)
-
-
-def _write(new: sa.Connection, standing: Standing, found: Found, last: int) -> int:
-    study, lost, keyed = standing.study, 0, []
-    asked = dict[int, tuple[Asked, int]]()
-    for number in range(1, last + 1):
-        if number in found.suggestions:
-            row = found.suggestions[number]
-            told = number in found.observations
-            status = ANSWERED if told else ABANDONED if row.status == ANSWERED else row.status
-            asked[number] = verified_suggestion(row), status
-            keyed += [(schema.ASKED, row.key, number)] if row.key != row.id else []
-        elif number not in found.observations:
-            asked[number] = Asked(number, f"{number}-lost", f"{number}-lost", float(number), ()), ABANDONED
-            lost += 1
-    ordinals = {number: i for i, number in enumerate(asked, 1)}
-    written = [rows.suggestion_row(study, each, ordinals[n], status) for n, (each, status) in asked.items()]
-    arrived = sorted(found.observations.values(), key=lambda row: row.arrival)
-    observed = [_again(study, row, i) for i, row in enumerate(arrived, 1)]
-    keyed += [(schema.OBSERVED, row.key, row.number) for row in arrived if row.key is not None]
-    for insert, batch in ((rows.INSERT_SUGGESTION, written), (rows.INSERT_OBSERVATION, observed)):
-        if batch:
-            new.execute(insert, batch)
-    keys.insert_all(new, study, keyed)
-    statuses = [status for _, status in asked.values()]
-    counts = Counts(
-        last=last,
-        asked=len(asked),
-        told=len(arrived),
-        unasked=sum(row.number not in asked for row in arrived),
-        abandoned=statuses.count(ABANDONED),
-        jittered=sum(each.jitter > 0 for each, _ in asked.values()),
-        jitter=max((each.jitter for each, _ in asked.values()), default=0.0),
-    )
-    awaiting = tuple((ordinals[n], n) for n, (_, status) in asked.items() if status == AWAITED)
-    head = rows.chained(0, (row["checksum"] for row in observed))
-    rows.update_study(new, replace(standing, counts=counts, keyed=len(keyed), awaiting=awaiting, head=head))
-    return lost
+    store.writing(write)
+    lost = len(contents.suggestions) - len(found.suggestions)
+    stored = row.corrected if isinstance(row.corrected, int) else 0
+    uncorrected = max(stored - len(contents.corrections), 0)
+    return Salvaged(row.name, len(found.observations), len(found.suggestions), lost, uncorrected)
 
 
-def _again(study: int, row: Any, arrival: int) -> dict[str, Any]:
-    seen: Observation = verified_observation(row)
-    return rows.observation_row(study, seen, row.key, arrival)
+def _contents(found: Found) -> Contents:
+    """What is left of a study, so that it is a log without gaps."""
+    asked, seen = found.suggestions, found.observations
+    suggested = []
+    for number in range(1, max([0, *asked, *seen]) + 1):
+        if number in asked:
+            row = asked[number]
+            status = ANSWERED if number in seen else ABANDONED if row.status == ANSWERED else row.status
+            whole = row.batch is not None and all(number + i in asked for i in range(row.batch))
+            suggested.append(Suggested(verified_suggestion(row), status, row.batch if whole else None))
+        elif number not in seen:
+            suggested.append(Suggested(Asked(number, f"{number}-lost", f"{number}-lost", float(number), ()), ABANDONED))
+    arrived = sorted(seen.values(), key=lambda row: row.arrival)
+    observed = [(verified_observation(row), row.key) for row in arrived]
+    return Contents(suggested, observed, list(_corrections(found)))
+
+
+def _corrections(found: Found) -> Iterator[Correction]:
+    """Those of observations that are there, counted anew."""
+    kept = [row for _, row in sorted(found.corrections.items()) if row.number in found.observations]
+    for i, row in enumerate(kept, 1):
+        yield Correction(i, row.number, None, corrections.outcome_in(row), row.who, row.made, row.why)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from driftwise.errors import StoreError
 from driftwise.records import Observation
-from driftwise.store import keys, rows
-from driftwise.store.base import Asked, Counts, Told
+from driftwise.store import corrections, keys, rows
+from driftwise.store.base import Asked, Correction, Counts, Outcome, Told, outcome_of
 from driftwise.store.checksums import damaged
+from driftwise.store.corrections import Memo, Overlay
 from driftwise.store.rows import Standing
-from driftwise.store.schema import ASKED, OBSERVED, is_answered, observations, suggestions
+from driftwise.store.schema import ANSWERED, ASKED, OBSERVED, is_answered, observations, suggestions
+
+
+class Read(NamedTuple):
+    """Observations with the largest numbers, newest first, as they hold now."""
+
+    held: list[Observation]
+    stored: int  # rows that were read: also those of retracted ones
+    first: int  # nothing from this number on was left out
+    enough: bool  # whether as many were found as wanted
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +33,7 @@ class SqliteView:
 
     connection: sa.Connection
     standing: Standing
+    memo: Memo = field(default_factory=Memo)
 
     @property
     def study(self) -> int:
@@ -35,6 +46,10 @@ class SqliteView:
     @property
     def head(self) -> int:
         return self.standing.head
+
+    @property
+    def corrections_head(self) -> int:
+        return self.standing.corrections_head
 
     # --- suggestions --------------------------------------------------------------------------------------------
 
@@ -57,13 +72,23 @@ class SqliteView:
         rows.verified_suggestion(row)
         return row if row.id == id else None
 
-    def with_key(self, key: str) -> Asked | None:
-        """The suggestion with this key, which may be its id."""
+    def with_key(self, key: str) -> tuple[tuple[Asked, ...], int]:
+        """The suggestions with this key, which may be an id, and how many were made together; none if it is new."""
         row = self.suggestion(key)
         if row is None:
             number = keys.find(self.connection, self.standing, ASKED, key)
             row = None if number is None else self._row(number)
-        return None if row is None else rows.verified_suggestion(row)
+        if row is None:
+            return (), 1
+        batch = row.batch or 1
+        others = (self._row(row.number + i) for i in range(1, batch))
+        return tuple(rows.verified_suggestion(each) for each in (row, *others)), batch
+
+    def is_answered(self, number: int) -> bool:
+        """Whether this suggestion has its outcome."""
+        row = self._row(number)
+        rows.verified_suggestion(row)
+        return bool(row.status == ANSWERED)
 
     def _row(self, number: int) -> Any:
         row = self.connection.execute(_SUGGESTION, {"s": self.study, "n": number}).first()
@@ -76,7 +101,7 @@ class SqliteView:
         if (row.study, row.number) != (self.study, number):
             raise damaged(f"another row is in the place of number {number}")
 
-    # --- observations -------------------------------------------------------------------------------------------
+    # --- observations as they were told -------------------------------------------------------------------------
 
     def numbered(self, number: int) -> Observation | None:
         row = self.connection.execute(_NUMBERED, {"s": self.study, "n": number}).first()
@@ -87,48 +112,103 @@ class SqliteView:
 
     def observed_with_key(self, key: str) -> Observation | None:
         number = keys.find(self.connection, self.standing, OBSERVED, key)
-        if number is None:
-            return None
+        return None if number is None else self.known(number)
+
+    def known(self, number: int) -> Observation:
+        """An observation that must be there."""
         seen = self.numbered(number)
         if seen is None:
             raise damaged(f"observation {number} is missing")
         return seen
 
+    # --- observations as they hold now --------------------------------------------------------------------------
+
+    @property
+    def overlay(self) -> Overlay:
+        """What the corrections say."""
+        count = self.counts.corrected
+        if not count and not self.corrections_head:
+            return corrections.NOTHING
+        return corrections.overlay(self.connection, self.study, count, self.corrections_head, self.memo)
+
+    def corrected(self, after: int, head: int) -> list[int]:
+        now = self.counts.corrected, self.corrections_head
+        return corrections.since(self.connection, self.study, self.standing.name, after, head, now)
+
+    def corrections(self) -> list[Correction]:
+        """All of them, oldest first."""
+        self.overlay  # noqa: B018  raises if one is missing
+        holds: dict[int, Outcome | None] = {}
+        made = []
+        for row in corrections.rows_after(self.connection, self.study, 0):
+            before = holds[row.number] if row.number in holds else outcome_of(self.known(row.number))
+            after = holds[row.number] = corrections.outcome_in(row)
+            made.append(Correction(row.ordinal, row.number, before, after, row.who, row.made, row.why))
+        return made
+
     def arrived(self, after: int, head: int) -> list[Observation]:
         told = self.counts.told
         found = self.connection.execute(_ARRIVED, {"s": self.study, "a": after}).all() if told > after else []
         seen = [rows.verified_observation(row) for row in found]
-        if found and found[0].checksum is None:  # of the old format, which has no heads
+        if found and found[0].checksum is None:  # of format 1, which has no heads
             return seen
         if told < after or rows.chained(head, (row.checksum for row in found)) != self.head:
             raise StoreError(
                 f"study {self.standing.name!r} has {told} rewards and does not continue the log of {after} rewards "
                 "that was read before. Was a backup restored? Open the study again to continue from it"
             )
-        return seen
+        return self._held(seen)
+
+    def _held(self, seen: list[Observation]) -> list[Observation]:
+        """Those that are not retracted, with their corrections."""
+        if not self.counts.corrected:
+            return seen
+        holds = self.overlay.holds
+        return [now for each in seen if (now := holds(each)) is not None]
 
     def tail(self, limit: int | None = None, *, above: int = 0) -> list[Observation]:
-        query = {"s": self.study, "n": above, "limit": _sql(limit)}
-        found = self.connection.execute(_TAIL, query).all()[::-1]
-        short = limit is None or len(found) < limit
-        self._check_complete(found, above + 1 if short else found[0].number, self.counts.last)
-        return [rows.verified_observation(row) for row in found]
+        read = self._last(limit, above, _has_reward)
+        self._check_complete(read.stored, read.first, self.counts.last)
+        return read.held[::-1]
 
     def newest(self) -> Observation | None:
-        found = self.connection.execute(_TAIL, {"s": self.study, "n": 0, "limit": 1}).first()
-        return None if found is None else rows.verified_observation(found)
+        held = self._last(1, 0, _is_held).held
+        return held[0] if held else None
 
-    def page(self, above: int, limit: int) -> list[Observation]:
-        """The first `limit` observations above number `above`."""
+    def page(self, above: int, limit: int) -> tuple[list[Observation], int | None]:
+        """Of the first `limit` rows above number `above` those that hold, and the last number; None at the end."""
         found = self.connection.execute(_HEAD, {"s": self.study, "n": above, "limit": limit}).all()
-        self._check_complete(found, above + 1, self.counts.last if len(found) < limit else found[-1].number)
-        return [rows.verified_observation(row) for row in found]
+        last = found[-1].number if len(found) == limit else None
+        self._check_complete(len(found), above + 1, self.counts.last if last is None else last)
+        return self._held([rows.verified_observation(row) for row in found]), last
 
-    def _check_complete(self, found: Sequence[Any], first: int, last: int) -> None:
+    def _last(self, limit: int | None, above: int, counts: Callable[[Observation], bool]) -> Read:
+        """Read back from the end, until `limit` observations count."""
+        if limit is not None and limit < 1:
+            return Read([], 0, self.counts.last + 1, enough=True)
+        held: list[Observation] = []
+        holds = self.overlay.holds
+        stored, wanted, size, below = 0, _sql(limit), _sql(limit), self.counts.last + 1
+        while True:  # once, where nothing failed and nothing was retracted
+            query = {"s": self.study, "n": above, "below": below, "limit": size}
+            found = self.connection.execute(_TAIL, query).all()
+            for row in found:
+                stored += 1
+                now = holds(rows.verified_observation(row))
+                if now is not None:
+                    held.append(now)
+                    wanted -= counts(now)
+                    if wanted == 0:
+                        return Read(held, stored, row.number, enough=True)
+            if size < 0 or len(found) < size:
+                return Read(held, stored, above + 1, enough=False)
+            size, below = 2 * size, found[-1].number
+
+    def _check_complete(self, found: int, first: int, last: int) -> None:
         """Every number from `first` to `last` is a suggestion's or an unasked observation's: none may be missing."""
         answered = self.connection.scalar(_ANSWERED, {"s": self.study, "a": first, "b": last}) or 0
         unasked = last - first + 1 - (self._suggestions_up_to(last) - self._suggestions_up_to(first - 1))
-        if len(found) != answered + unasked:
+        if found != answered + unasked:
             raise damaged(f"some of the observations {first} to {last} are missing")
 
     def _suggestions_up_to(self, number: int) -> int:
@@ -144,13 +224,32 @@ class SqliteView:
     def start_of_tail(self, limit: int) -> int:
         if limit < 1:
             return self.counts.last + 1
-        return self.connection.scalar(_NTH, {"s": self.study, "before": limit - 1}) or 0
+        if self._all_have_rewards:
+            return self.connection.scalar(_NTH, {"s": self.study, "before": limit - 1}) or 0
+        read = self._last(limit, 0, _has_reward)
+        return read.first if read.enough else 0
 
     def told(self, number: int, *, new: bool, limit: int | None) -> Told:
         """The answer to tell."""
-        query = {"s": self.study, "n": number, "limit": _sql(limit)}
-        newer = 0 if number == self.counts.last else self.connection.scalar(_NEWER, query) or 0
+        if number == self.counts.last:
+            newer = 0
+        elif self._all_have_rewards:
+            newer = self.connection.scalar(_NEWER, {"s": self.study, "n": number, "limit": _sql(limit)}) or 0
+        else:
+            newer = sum(map(_has_reward, self._last(limit, number, _has_reward).held))
         return Told(number, new, self.counts.last, newer)
+
+    @property
+    def _all_have_rewards(self) -> bool:
+        return self.counts.rewards == self.counts.told
+
+
+def _has_reward(seen: Observation) -> bool:
+    return not seen.failed
+
+
+def _is_held(seen: Observation) -> bool:
+    return True
 
 
 def _sql(limit: int | None) -> int:
@@ -180,7 +279,7 @@ _ANSWERED = (
 )
 _NUMBERED = _row.where(_of_study, _O.number == sa.bindparam("n"))
 _ARRIVED = _row.where(_of_study, _O.arrival > sa.bindparam("a")).order_by(_O.arrival)
-_TAIL = _row.where(_above).order_by(_O.number.desc()).limit(_limit)
+_TAIL = _row.where(_above, _O.number < sa.bindparam("below")).order_by(_O.number.desc()).limit(_limit)
 _HEAD = _row.where(_above).order_by(_O.number).limit(_limit)
 _NTH = (
     sa.select(_O.number)
