@@ -2,6 +2,7 @@
 
 DriftwiseError
 ├── InvalidInput       (also a ValueError)   a value breaks a rule; the message states the rule, the value and the fix
+│   └── NothingAllowed                       an ask is restricted so much that no setting was found that may be chosen
 ├── NotFoundError      (also a LookupError)  no such study, suggestion, policy or environment
 ├── ConflictError                            a second, different reward for one suggestion; another space or policy
 ├── StoreError                               the file is not a study, damaged, newer or read-only, or the disk is full
@@ -15,6 +16,10 @@ class DriftwiseError(Exception):
 
 class InvalidInput(DriftwiseError, ValueError):
     """A value breaks a rule."""
+
+
+class NothingAllowed(InvalidInput):
+    """No setting was found that may be chosen."""
 
 
 class NotFoundError(DriftwiseError, LookupError):

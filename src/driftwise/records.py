@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Point = tuple[float, ...]  # a row of X: unit-cube coordinates on a box, the candidate's own on Candidates
 Params = Mapping[str, Any]  # the same point in the user's units
-Allowed = Callable[[Array], NDArray[np.bool_]]  # which rows of X, (m, d), may be chosen: (m,)
+# which rows of X, (m, d), may be chosen: (m,). If it has an attribute `examples`, rows that it allows, (k, d), the
+# search begins with them: where little is allowed, it would otherwise have to find it.
+Allowed = Callable[[Array], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)

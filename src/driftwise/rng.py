@@ -17,6 +17,7 @@ class Stream(IntEnum):
     WORLD = 2
     MECHANISM = 3
     SCHEDULE = 4
+    RESTRICTED = 5
 
 
 def generator(seed: int, number: int = 0, stream: Stream = Stream.POLICY) -> np.random.Generator:

@@ -9,8 +9,7 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief
 from driftwise.policies.base import BasePolicy, Decision
 from driftwise.records import Ask, Observation
-from driftwise.rng import generator
-from driftwise.spaces import Space, as_space
+from driftwise.spaces import Space, as_space, draw
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Random(BasePolicy[None]):
         return None
 
     def decide(self, state: None, ask: Ask) -> Decision:
-        return Decision(self.space.sample(generator(ask.seed, ask.number), 1)[0])
+        return Decision(draw(self.space, ask))
 
     def update(self, state: None, seen: Observation) -> None:
         return None

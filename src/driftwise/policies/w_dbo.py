@@ -22,7 +22,7 @@ from driftwise.policies.setup import takes
 from driftwise.policies.w_dbo_fit import Hyper, MarginalLikelihood
 from driftwise.policies.w_dbo_relevance import overlaps, relevance
 from driftwise.records import Array, Ask, Observation
-from driftwise.rng import generator
+from driftwise.spaces import draw
 from driftwise.theory.widths import as_width
 
 FEWEST = 2  # observations that are never dropped
@@ -116,7 +116,7 @@ class WDbo(UcbPolicy[Kept]):
 
     def decide(self, state: Kept, ask: Ask) -> Decision:
         if ask.number <= self.starts:
-            return Decision(self.space.sample(generator(ask.seed, ask.number), 1)[0])
+            return Decision(draw(self.space, ask))
         return super().decide(state, ask)
 
     def update(self, state: Kept, seen: Observation) -> Kept:

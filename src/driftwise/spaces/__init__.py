@@ -11,10 +11,23 @@ from driftwise.spaces.box import Box
 from driftwise.spaces.candidates import Candidates
 from driftwise.spaces.maximise import Score
 from driftwise.spaces.parameters import Choice, Float, Int, Parameter
+from driftwise.spaces.restricted import all_of, draw
 
 Space = Box | Candidates
 
-__all__ = ["Box", "Candidates", "Choice", "Float", "Int", "Parameter", "Score", "Space", "as_space"]
+__all__ = [
+    "Box",
+    "Candidates",
+    "Choice",
+    "Float",
+    "Int",
+    "Parameter",
+    "Score",
+    "Space",
+    "all_of",
+    "as_space",
+    "draw",
+]
 
 
 def as_space(given: Any) -> Space:

@@ -17,6 +17,7 @@ from driftwise.records import Array, Ask, Params, Point
 from driftwise.spaces.many import MANY, maximise_in_many
 from driftwise.spaces.maximise import Score, best_of, maximise
 from driftwise.spaces.parameters import Choice, Float, Int, Parameter
+from driftwise.spaces.restricted import argmax_within
 
 ENUMERABLE = 2500  # a space of no more settings than this is searched whole
 LISTED = 2**20  # numbers that the list of them may have, a row for each setting
@@ -141,8 +142,17 @@ class Box:
             y[place] = unit
         return moved
 
+    def without(self, fixed: Iterable[int]) -> Box | None:
+        """The box of the parameters of which no coordinate is `fixed`; None: there are none."""
+        places = set(fixed)
+        pairs = zip(self.parameters, self.slices, strict=True)
+        left = tuple(pair for pair, s in pairs if places.isdisjoint(range(s.start, s.stop)))
+        return Box(left) if left else None
+
     def argmax(self, score: Score, ask: Ask) -> Array:
-        """Where `score` is largest: exactly where the settings are few, else by scan and polish."""
+        """Where `score` is largest of all that may be chosen: exactly where the settings are few, else by search."""
+        if ask.fixed or ask.allowed is not None:
+            return argmax_within(score, self, ask)
         if self.points is not None:
             return best_of(score, self.points)
         return maximise(score, self, ask) if self.dim <= MANY else maximise_in_many(score, self, ask)

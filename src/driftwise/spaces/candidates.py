@@ -13,6 +13,7 @@ from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.records import Array, Ask, Params, Point
 from driftwise.spaces.maximise import Score, best_of
+from driftwise.spaces.restricted import best_allowed
 
 WRITTEN = 16  # what a coordinate takes, in numbers: it is kept as Python has it, found by it, and written as text
 
@@ -91,7 +92,9 @@ class Candidates:
         return self.points[rng.integers(len(self), size=n)]
 
     def argmax(self, score: Score, ask: Ask) -> Array:
-        """The candidate where `score` is largest, the first of equals."""
+        """The candidate where `score` is largest of all that may be chosen, the first of equals."""
+        if ask.fixed or ask.allowed is not None:
+            return best_allowed(score, self.points, ask)
         return best_of(score, self.points)
 
 

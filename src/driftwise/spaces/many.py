@@ -27,6 +27,7 @@ OBSERVED = 256  # newest anchors that are scanned
 CLIMBS = 16
 FEW = 8  # numbers up to which a slope is a difference quotient along each, else a gradient along every coordinate
 STEP = 1e-6  # of the quotient, in the unit cube
+STEEPEST = 1e150  # a quotient beyond this is across the border of what is allowed, where there is no slope
 ROUNDS, LOOKS = 20, 8192  # of the walk: rounds, and points in all
 
 
@@ -40,7 +41,11 @@ class ManyCoordinates(Cube, Protocol):
 def maximise_in_many(score: Score, space: ManyCoordinates, ask: Ask) -> Array:
     """The best point found."""
     rng = generator(ask.seed, ask.number)
-    points = _scan(score, space, rng)
+    return climbed_in_many(score, space, scanned_in_many(score, space, rng), rng)
+
+
+def climbed_in_many(score: Score, space: ManyCoordinates, points: Array, rng: np.random.Generator) -> Array:
+    """The best point that climbs from the best of `points`, and a walk, reach."""
     values = score(points)
     x, value = _best(points, values)
     starts = points[apart(points, values, CLIMBS)]
@@ -73,10 +78,12 @@ class Along:
         trials = np.repeat(Z[:, None], k + 1, axis=1)
         trials[:, np.arange(k) + 1, np.arange(k)] += steps
         values = self.score(self.at(trials.reshape(-1, k))).reshape(m, k + 1)
-        return values[:, 0], (values[:, 1:] - values[:, :1]) / steps
+        slopes = (values[:, 1:] - values[:, :1]) / steps
+        return values[:, 0], np.where(np.abs(slopes) < STEEPEST, slopes, 0.0)
 
 
-def _scan(score: Score, space: ManyCoordinates, rng: np.random.Generator) -> Array:
+def scanned_in_many(score: Score, space: ManyCoordinates, rng: np.random.Generator) -> Array:
+    """Random settings, and some around the anchors: (m, d)."""
     d = space.dim
     scan = rng.random((limits.rows(d, most=SCANNED), d))
     scan[:, space.ordered] = stretched(scan[:, space.ordered])

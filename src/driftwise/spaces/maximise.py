@@ -57,11 +57,19 @@ def best_of(score: Score, points: Array) -> Array:
 
 def maximise(score: Score, space: Cube, ask: Ask) -> Array:
     """The best point found."""
-    continuous = bool(space.continuous.all())
+    return climbed(score, space, scanned(score, space, ask))
+
+
+def scanned(score: Score, space: Cube, ask: Ask) -> Array:
+    """Settings all over the space, and around the anchors: (m, d)."""
     points = _scan(score, space.dim, ask)
-    points = points if continuous else space.snap(points)
+    return points if space.continuous.all() else space.snap(points)
+
+
+def climbed(score: Score, space: Cube, points: Array) -> Array:
+    """The best point that climbs from the best of `points` reach."""
     starts = points[apart(points, score(points), _climbs(space))]
-    if continuous:
+    if space.continuous.all():
         return _top(score, starts, space)[0]
     # first as if every coordinate were continuous: a whole number may have far to go
     relaxed, _ = ascend(score, starts, np.ones(space.dim, dtype=bool))
