@@ -15,7 +15,7 @@ from driftwise.auto.drift_history import Explain, Moment
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.gp.belief import Belief, Ucb
-from driftwise.policies import REGISTRY, AnyPolicy, decision, options_of
+from driftwise.policies import AnyPolicy, decision, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
 from driftwise.replay import Fold, Missing
@@ -325,7 +325,7 @@ def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
         return _policy_as_given(policy, space, options)
     if space is None:
         raise InvalidInput('a study needs a space, for example space={"price": Float(5, 20)}')
-    if policy in REGISTRY and "standardise" in options_of(policy, inner=options.get("inner")):
+    if "standardise" in options_of(policy, inner=options.get("inner")):
         options = {"standardise": True} | options
     return policy_by_name(policy, space, **options)
 
