@@ -10,38 +10,52 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftwise.environments import environment
+    from driftwise.errors import InvalidInput
     from driftwise.gp.kernels import RBF, Linear, Matern, Product, Scaled, Sum
     from driftwise.gp.posterior import Posterior
     from driftwise.lab.run import run
-    from driftwise.policies import policy
-    from driftwise.spaces import Candidates, Choice, Float, Int
+    from driftwise.policies import BasePolicy, Decision, policy
+    from driftwise.records import Array, Ask, Observation
+    from driftwise.rng import generator
+    from driftwise.spaces import Candidates, Choice, Float, Int, Space
     from driftwise.study import Study
 
 __all__ = [
     "RBF",
+    "Array",
+    "Ask",
+    "BasePolicy",
     "Candidates",
     "Choice",
+    "Decision",
     "Float",
     "Int",
+    "InvalidInput",
     "Linear",
     "Matern",
+    "Observation",
     "Posterior",
     "Product",
     "Scaled",
+    "Space",
     "Study",
     "Sum",
     "environment",
+    "generator",
     "policy",
     "run",
 ]
 
 _HOMES = {
     "environments": ("environment",),
+    "errors": ("InvalidInput",),
     "gp.kernels": ("RBF", "Linear", "Matern", "Product", "Scaled", "Sum"),
     "gp.posterior": ("Posterior",),
     "lab.run": ("run",),
-    "policies": ("policy",),
-    "spaces": ("Candidates", "Choice", "Float", "Int"),
+    "policies": ("BasePolicy", "Decision", "policy"),
+    "records": ("Array", "Ask", "Observation"),
+    "rng": ("generator",),
+    "spaces": ("Candidates", "Choice", "Float", "Int", "Space"),
     "study": ("Study",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

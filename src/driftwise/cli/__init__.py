@@ -17,4 +17,6 @@ def main() -> None:
     import driftwise.gp.linalg  # noqa: F401  # so that the BLAS is there which is to have one thread
     from driftwise.concurrency.threads import one_thread
 
+    if not sys.flags.safe_path:  # modules of one's own are found in the current folder, behind all that is installed
+        sys.path.append(os.getcwd())
     one_thread(app)(prog_name="driftwise")

@@ -25,12 +25,17 @@ HEADER = ("policy", "regret", "95% interval", "a step", "µs a step")
 def compare(
     policy: Annotated[
         list[str],
-        typer.Option(help="NAME or NAME:KEY=VALUE,KEY=VALUE; give it once for each policy. See: driftwise policies"),
+        typer.Option(
+            help="NAME or NAME:KEY=VALUE,KEY=VALUE, where NAME may be module:Class; give it once for each policy. "
+            "See: driftwise policies"
+        ),
     ],
     env: Annotated[
         str | None,
         typer.Option(
-            help="A simulated world, NAME or NAME:KEY=VALUE,… See: driftwise environments", show_default=WORLD
+            help="A simulated world, NAME or NAME:KEY=VALUE,…, where NAME may be module:function or module:Class. "
+            "See: driftwise environments",
+            show_default=WORLD,
         ),
     ] = None,
     rewards: recording.Rewards = None,

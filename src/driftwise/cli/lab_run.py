@@ -21,10 +21,20 @@ if TYPE_CHECKING:
 def run(
     policy: Annotated[
         list[str],
-        typer.Option(help="NAME or NAME:KEY=VALUE,KEY=VALUE; give it once for each policy. See: driftwise policies"),
+        typer.Option(
+            help="NAME or NAME:KEY=VALUE,KEY=VALUE, where NAME may be module:Class; give it once for each policy. "
+            "See: driftwise policies"
+        ),
     ],
     suite: Annotated[
         list[str] | None, typer.Option(help="A suite; give it once for each. See: driftwise suites")
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A simulated world, NAME or NAME:KEY=VALUE,…, where NAME may be module:function or module:Class; give "
+            "it once for each. See: driftwise environments"
+        ),
     ] = None,
     rewards: recording.Rewards = None,
     points: recording.Points = None,
@@ -65,6 +75,8 @@ def run(
 
       driftwise lab run --rewards r.csv --points p.csv --policy gp-ucb --policy tv-gp-ucb
 
+      driftwise lab run --env bogunovic:epsilon=0.03 --policy mypackage.greedy:EpsilonGreedy:epsilon=0.2 --policy auto
+
       driftwise lab table results
     """
     from driftwise.lab import experiment
@@ -75,7 +87,7 @@ def run(
     files.check_folder(out, FILES, inputs=[rewards, points])
     options = recording.options(rewards, points, minimize=minimize, time=time, gaps=gaps)
     trials = experiment.plan(
-        _suites(suite or [], rewards, points, quick, options),
+        _suites(suite or [], env or [], rewards, points, quick, options),
         [parse.policy(spec) for spec in policy],
         seeds=seeds,
         horizon=horizon,
@@ -86,6 +98,7 @@ def run(
         progress.add_task("policies", total=None)
         experiment.check(trials)
     asked = {"suites": suite or [], "policies": policy, "case": case, "seeds": seeds, "horizon": horizon}
+    asked |= {"envs": env} if env else {}
     asked |= {"quick": quick} | ({} if rewards is None else {"rewards": rewards.name} | options)
     with Folder(out) as folder:
         _note(folder, asked)
@@ -96,16 +109,22 @@ def run(
 
 
 def _suites(
-    names: list[str], rewards: Path | None, points: Path | None, quick: bool, options: dict[str, Any]
+    names: list[str], envs: list[str], rewards: Path | None, points: Path | None, quick: bool, options: dict[str, Any]
 ) -> list[Suite]:
-    from driftwise.lab import recordings
+    from driftwise.lab import named, recordings
     from driftwise.lab.suites import suite
 
-    found = [suite(name).quick() if quick else suite(name) for name in names]
+    found = [suite(name) for name in names]
+    if envs:
+        with parse.making(", ".join(envs)):
+            found.append(named.environments(parse.named(spec, what="an environment") for spec in envs))
+    found = [each.quick() for each in found] if quick else found
     if rewards is not None:
         found.append(recordings.recording(rewards, points, **options))
     if not found:
-        raise InvalidInput("there is nothing to run on; give --suite NAME (see: driftwise suites) or --rewards FILE")
+        raise InvalidInput(
+            "there is nothing to run on; give --suite NAME (see: driftwise suites), --env NAME or --rewards FILE"
+        )
     return found
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from driftwise.cli import show
+from driftwise.cli import failure, show
 from driftwise.cli.options import Json
-from driftwise.errors import NotFoundError
+from driftwise.errors import DriftwiseError
 from driftwise.gp.kernels import RBF, Linear, Matern
-from driftwise.policies import REGISTRY, options_of
+from driftwise.lookup import Catalogue
+from driftwise.policies import POLICIES, options_of
+from driftwise.policies.setup import options_in
+from driftwise.text import visible
 
 WORLD_OPTIONS = {
     "dim": "dimension of the settings",
@@ -28,6 +31,7 @@ WORLD_OPTIONS = {
 }
 
 Options = Mapping[str, inspect.Parameter]
+OURS = "driftwise"
 
 
 def policies(
@@ -37,11 +41,11 @@ def policies(
     """List the policies, each with its options and their defaults.
 
     Wherever a command takes a policy, write NAME:OPTION=VALUE,OPTION=VALUE, for example sw-gp-ucb:window=50,width=2.
-    An option without a default is chosen by the policy.
+    An option without a default is chosen by the policy. A policy of your own is named module:Class; those that an
+    installed package offers as entry points are listed with the name of the package.
     """
-    chosen = _chosen(name, REGISTRY, "policy")
     found = [
-        _record(each, inspect.getmodule(REGISTRY[each]).__doc__, options_of(each), policy_option) for each in chosen
+        _record(each, doc, package, options_of(each), policy_option) for each, doc, package in _found(name, POLICIES)
     ]
     _print("policies", found, as_json)
 
@@ -52,15 +56,35 @@ def environments(
 ) -> None:
     """List the simulated worlds for `driftwise compare --env`, each with its options and their defaults.
 
-    Write NAME:OPTION=VALUE,OPTION=VALUE, for example bogunovic:epsilon=0.03.
+    Write NAME:OPTION=VALUE,OPTION=VALUE, for example bogunovic:epsilon=0.03. A world of your own is named
+    module:function or module:Class; those that an installed package offers as entry points are listed with the name of
+    the package.
     """
     from driftwise import environments as worlds
 
-    chosen = _chosen(name, worlds.REGISTRY, "environment")
     found = [
-        _record(each, worlds.REGISTRY[each].__doc__, worlds.options_of(each), environment_option) for each in chosen
+        _record(each, doc, package, worlds.options_of(each), environment_option)
+        for each, doc, package in _found(name, worlds.ENVIRONMENTS)
     ]
     _print("environments", found, as_json)
+
+
+def _found(name: str | None, catalogue: Catalogue) -> Iterator[tuple[str, str | None, str]]:
+    """One thing, or all of them: names, what they say of themselves, and their packages. Broken ones are told of."""
+    offered = catalogue.offered()
+    for each in catalogue.names() if name is None else [name]:
+        try:
+            thing = catalogue.find(each)
+        except DriftwiseError:
+            if name is not None:
+                raise
+            continue  # told of below
+        # a built-in policy has a file of its own, which says what it is
+        doc = inspect.getmodule(thing).__doc__ if isinstance(thing, type) and each in catalogue.built_in else None
+        package = offered[each].package if each in offered else OURS if each in catalogue.built_in else ""
+        yield each, doc or thing.__doc__, package
+    for problem in catalogue.problems() if name is None else []:
+        failure.tell(problem)
 
 
 def policy_option(policy: str, option: str) -> str:
@@ -69,8 +93,12 @@ def policy_option(policy: str, option: str) -> str:
 
 
 def environment_option(environment: str, option: str) -> str:
-    """What an option of an environment means, in one line; all of them mean the same in each."""
-    return WORLD_OPTIONS.get(option, "")
+    """What an option of an environment means, in one line; it is the same in every built-in one."""
+    from driftwise.environments import ENVIRONMENTS
+
+    if environment in ENVIRONMENTS.built_in:
+        return WORLD_OPTIONS.get(option, "")
+    return options_in(ENVIRONMENTS.find(environment), [option])[option].meaning
 
 
 def first_line(doc: str | None) -> str:
@@ -86,6 +114,8 @@ def written(default: Any) -> str:
     """
     if default is None:
         return "–"
+    if default is inspect.Parameter.empty:
+        return "required"
     if isinstance(default, RBF | Matern | Linear):
         return ":".join([type(default).__name__.lower(), *(f"{part}" for part in vars(default).values())])
     return str(default).lower() if isinstance(default, bool) else str(default)
@@ -96,18 +126,14 @@ def _plain(default: Any) -> Any:
     return default if default is None or isinstance(default, bool | int | float | str) else written(default)
 
 
-def _chosen(name: str | None, registry: Mapping[str, Any], what: str) -> list[str]:
-    if name is not None and name not in registry:
-        raise NotFoundError(f"no {what} is called {name!r:.80}; there are {', '.join(sorted(registry))}")
-    return sorted(registry) if name is None else [name]
-
-
-def _record(name: str, doc: str | None, options: Options, meaning: Callable[[str, str], str]) -> dict[str, Any]:
+def _record(
+    name: str, doc: str | None, package: str, options: Options, meaning: Callable[[str, str], str]
+) -> dict[str, Any]:
     described = {
         option: {"default": _plain(parameter.default), "meaning": meaning(name, option)}
         for option, parameter in options.items()
     }
-    return {"name": name, "summary": first_line(doc), "options": described}
+    return {"name": name, "summary": first_line(doc), "package": package or None, "options": described}
 
 
 def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
@@ -116,7 +142,8 @@ def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
         return
     console = show.out()
     for item in found:
-        console.print(Text(item["name"], style="bold"))
+        package = Text(f"  (from {visible(item['package'])})" if item["package"] not in (None, OURS) else "")
+        console.print(Text(item["name"], style="bold") + package)
         console.print(Padding(Text(item["summary"]), (0, 0, 0, 2), expand=False))
         if item["options"]:
             console.print(Padding(_table(item["options"]), (0, 0, 0, 2), expand=False))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from driftwise.cli import limits
 from driftwise.errors import DriftwiseError, InvalidInput
 from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
+from driftwise.lookup import is_imported
 from driftwise.policies import checked
 from driftwise.spaces import Choice, Float, Int, Parameter, Space
 
@@ -20,7 +21,7 @@ KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
 
 
 def policy(spec: str) -> Contender:
-    """NAME or NAME:KEY=VALUE,KEY=VALUE.
+    """NAME or NAME:KEY=VALUE,KEY=VALUE, where NAME may be module:Class.
 
     >>> policy("sw-gp-ucb:window=50,kernel=rbf:0.2")
     Contender(label='sw-gp-ucb:window=50,kernel=rbf:0.2', name='sw-gp-ucb',
@@ -35,10 +36,17 @@ def policy(spec: str) -> Contender:
 def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:
     """NAME:KEY=VALUE,KEY=VALUE as a name and a dict.
 
+    The name may be module:Class.
+
     >>> named("bogunovic:epsilon=0.03", what="an environment")
     ('bogunovic', {'epsilon': 0.03})
+    >>> named("mypackage.greedy:EpsilonGreedy:epsilon=0.2", what="a policy")
+    ('mypackage.greedy:EpsilonGreedy', {'epsilon': 0.2})
     """
     name, _, rest = spec.partition(":")
+    own, _, after = rest.partition(":")
+    if is_imported(f"{name}:{own}"):
+        name, rest = f"{name}:{own}", after
     options: dict[str, Any] = {}
     for part in rest.split(",") if rest else []:
         key, sign, value = part.partition("=")

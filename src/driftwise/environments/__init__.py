@@ -1,4 +1,4 @@
-"""Worlds, simulated and recorded, and the explicit registry of their names.
+"""Worlds, simulated and recorded, the registry of the built-in ones, and `ENVIRONMENTS`, which finds any by its name.
 
 Read, in this order: `world` (what a world is), `rkhs`, `drift` and `noise` (what it is made of), `playback` and
 `optimum` (how f_t and its maximum are computed), `catalogue` (the named worlds, published and ours), `moving`, `swept`
@@ -20,7 +20,8 @@ from driftwise.environments.recorded import Recorded, recorded
 from driftwise.environments.rkhs import Basis, Coordinates, Expansion, Peaked, Whitened
 from driftwise.environments.swept import Swept, swept
 from driftwise.environments.world import Environment, SeededEnvironment, World
-from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.errors import InvalidInput
+from driftwise.lookup import Catalogue
 
 REGISTRY: dict[str, Callable[..., World]] = {
     "still": catalogue.still,
@@ -31,7 +32,31 @@ REGISTRY: dict[str, Callable[..., World]] = {
     "rotating-box": catalogue.rotating_box,
 }
 
+MEMBERS = (
+    *("name", "space", "kernel", "noise", "seed", "horizon", "seeded"),
+    *("value", "observe", "best", "variation"),
+)
+GUIDE = "docs/adding-an-environment.md has an example"
+
+
+def _a_maker(name: str, given: Any) -> Any:
+    """The rule that something makes worlds: a function or a class that takes `seed` by keyword."""
+    shown = checks.shown(name)
+    if not callable(given):
+        raise InvalidInput(f"{shown} must be a function or a class that makes a world, got {checks.shown(given)}")
+    try:
+        parameters = inspect.signature(given).parameters
+    except (TypeError, ValueError):  # some of those that are written in C
+        parameters = inspect.signature(lambda: None).parameters
+    if "seed" not in parameters or parameters["seed"].kind is inspect.Parameter.POSITIONAL_ONLY:
+        raise InvalidInput(f"{shown} must take the keyword seed, as def world(*, seed=0, …); {GUIDE}")
+    return given
+
+
+ENVIRONMENTS = Catalogue("environment", "driftwise.environments", REGISTRY, _a_maker)
+
 __all__ = [
+    "ENVIRONMENTS",
     "REGISTRY",
     "Abrupt",
     "Basis",
@@ -69,21 +94,26 @@ __all__ = [
 def environment(name: str, *, seed: int = 0, **options: Any) -> World:
     """A world by name, with options of its own; `noise_std` is the standard deviation of its noise.
 
+    The name is that of a built-in world or of an entry point, or "module:function_or_Class".
+
     >>> environment("deng-abrupt", seed=1, noise_std=0.2).noise
     Gaussian(std=0.2)
     """
-    if not isinstance(name, str) or name not in REGISTRY:
-        raise NotFoundError(f"no environment is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
     known = options_of(name)
     for option in options:
-        if option == "noise":
+        if option == "noise" and option not in known:
             raise InvalidInput("noise is the variance that a policy assumes; a world takes noise_std, as noise_std=0.1")
         if option not in known:
-            raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known)}")
-    return REGISTRY[name](seed=seed, **options)
+            raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known) or 'none'}")
+    made: World = ENVIRONMENTS.find(name)(seed=seed, **options)
+    missing = [member for member in MEMBERS if not hasattr(made, member)]
+    if missing:
+        raise InvalidInput(f"{name} made {checks.shown(made)}, a world without {', '.join(missing)}; {GUIDE}")
+    return made
 
 
 def options_of(name: str) -> dict[str, inspect.Parameter]:
     """The options that an environment takes by keyword, besides its seed."""
-    parameters = inspect.signature(REGISTRY[name]).parameters
-    return {key: value for key, value in parameters.items() if key != "seed"}
+    parameters = inspect.signature(ENVIRONMENTS.find(name)).parameters
+    by_keyword = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return {key: value for key, value in parameters.items() if key != "seed" and value.kind in by_keyword}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from driftwise.errors import DriftwiseError, missing_extra
-from driftwise.lab.engine import KILLED, PATIENCE, Failure, Item, Reply, Work, do
+from driftwise.lab.engine import KILLED, PATIENCE, Failure, Item, Reply, Work, do_elsewhere
 
 AHEAD = 2  # batches handed out for each core, so that none waits for us
 
@@ -18,7 +19,8 @@ AHEAD = 2  # batches handed out for each core, so that none waits for us
 class Ray:
     """On the cluster at `address`; without one, on a Ray of our own with `jobs` workers, which ends with us.
 
-    The cluster's machines need the same driftwise and the same libraries; the bits are those of their libraries.
+    The cluster's machines need the same driftwise, the same libraries and the same policies of one's own; the bits are
+    those of their libraries.
     """
 
     jobs: int | None = None
@@ -36,11 +38,11 @@ class Ray:
 
 def _performed(ray: Any, work: Work, cores: int) -> Iterator[Reply]:
     # Ray itself does a batch again whose worker was killed; so do we, for those it has given up
-    remote = ray.remote(num_cpus=1, max_retries=PATIENCE)(do)
-    batches, flying = work.batches(), dict[Any, tuple[Item, ...]]()
+    remote = ray.remote(num_cpus=1, max_retries=PATIENCE)(do_elsewhere)
+    batches, flying, path = work.batches(), dict[Any, tuple[Item, ...]](), tuple(sys.path)
     while True:
         while len(flying) < AHEAD * cores and (batch := next(batches, None)):
-            flying[remote.remote(batch)] = batch
+            flying[remote.remote(batch, path)] = batch
         if not flying:
             return
         done, _ = ray.wait(list(flying), num_returns=1)
@@ -49,7 +51,7 @@ def _performed(ray: Any, work: Work, cores: int) -> Iterator[Reply]:
             reply = ray.get(done[0])
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError) as e:
             if len(batch) > 1:  # one of them kills workers; alone, it will be found
-                flying |= {remote.remote((item,)): (item,) for item in batch}
+                flying |= {remote.remote((item,), path): (item,) for item in batch}
                 continue
             reply = Reply((Failure(batch[0][0], f"{KILLED} ({type(e).__name__})"),), 0.0)
         except ray.exceptions.RayError as error:

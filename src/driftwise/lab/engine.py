@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 import time
 import traceback
@@ -155,8 +156,23 @@ def do(batch: tuple[Item, ...]) -> Reply:
     return Reply(answers, cpu_since_last())
 
 
-def follow(parent: int) -> None:
-    """Makes this process end when its parent does, however that ends: a killed run leaves nobody behind."""
+def do_elsewhere(batch: tuple[Item, ...], path: tuple[str, ...]) -> Reply:
+    """Performs jobs in a process that finds modules where the one does that sent them."""
+    look_in(path)
+    return do(batch)
+
+
+def look_in(path: Iterable[str]) -> None:
+    """Looks for modules, for example a user's own policies, in these folders too."""
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+
+
+def follow(parent: int, path: tuple[str, ...] = ()) -> None:
+    """Makes this process end when its parent does, however that ends: a killed run leaves nobody behind.
+
+    It finds modules where its parent does.
+    """
+    look_in(path)
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -250,7 +266,7 @@ def _in_processes(batches: Iterator[tuple[Item, ...]], workers: int) -> Iterator
             return_as="generator_unordered",
             batch_size=1,  # batches are ours: joblib's own grow to seconds, which a kill would lose
             initializer=follow,
-            initargs=(os.getpid(),),
+            initargs=(os.getpid(), tuple(sys.path)),  # idle workers are not used again if the path has changed
         )(delayed(do)(batch) for batch in batches)
     return made
 

@@ -1,4 +1,4 @@
-"""The policies, one a file, and the explicit registry of their names."""
+"""The policies, one a file, the registry of the built-in ones, and `POLICIES`, which finds any policy by its name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from driftwise import checks
 from driftwise.auto.policy import Auto
-from driftwise.errors import NotFoundError
+from driftwise.lookup import Catalogue
 from driftwise.policies.ada_opkb import AdaOpkb
-from driftwise.policies.base import AnyPolicy, Decision, Policy, decision, replay
+from driftwise.policies.base import AnyPolicy, BasePolicy, Decision, Policy, decision, replay
 from driftwise.policies.bob_gp_ucb import BobGpUcb
 from driftwise.policies.d_linucb import DLinUcb
 from driftwise.policies.drift_aware import DriftAwareUcb
@@ -17,6 +17,7 @@ from driftwise.policies.gp_ucb import GpUcb
 from driftwise.policies.igp_ucb import IgpUcb
 from driftwise.policies.ldp import Ldp
 from driftwise.policies.master import Master
+from driftwise.policies.own import a_policy_class, fields_in, made_from
 from driftwise.policies.pe_gp_ucb import PeGpUcb
 from driftwise.policies.r_perp import RPerp
 from driftwise.policies.random import Random
@@ -45,9 +46,13 @@ REGISTRY: dict[str, Any] = {
     )
 }
 
+POLICIES = Catalogue("policy", "driftwise.policies", REGISTRY, a_policy_class)
+
 __all__ = [
+    "POLICIES",
     "REGISTRY",
     "AnyPolicy",
+    "BasePolicy",
     "Decision",
     "GpUcb",
     "Policy",
@@ -65,19 +70,18 @@ __all__ = [
 def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     """A policy by name, on a dict of parameters or on Candidates.
 
+    The name is that of a built-in policy or of an entry point, or "module:Class".
+
     >>> from driftwise import Float
     >>> policy("sw-gp-ucb", {"price": Float(5, 20)}, window=50).window
     50
     """
     options = checked(name, options)
-    made: AnyPolicy = REGISTRY[name].of(space, **options)
-    return made
+    return made_from(POLICIES.find(name), space, options)
 
 
 def checked(name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The options, if there is a policy of this name that takes them."""
-    if not isinstance(name, str) or name not in REGISTRY:
-        raise NotFoundError(f"no policy is called {checks.shown(name)}; there are {', '.join(sorted(REGISTRY))}")
     known = options_of(name, inner=options.get("inner"))
     check_options(name, options, known)
     flags = [option for option in options if isinstance(known[option].default, bool)]
@@ -95,10 +99,10 @@ def options_of(name: str, *, inner: Any = None) -> Options:
     >>> {"moment", "window"} <= options_of("tgp-ucb").keys(), "epsilon" in options_of("tgp-ucb", inner="tv-gp-ucb")
     (True, True)
     """
-    cls = REGISTRY[name]
-    own = options_in(cls.of)
+    cls = POLICIES.find(name)
+    own = options_in(cls.of) if hasattr(cls, "of") else fields_in(cls)
     own |= {option: given for option, given in getattr(cls, "shared", {}).items() if option not in own}
     if "inner" not in own:
         return own
     within = own["inner"].default if inner is None else inner
-    return options_of(within) | own if isinstance(within, str) and within in REGISTRY else own
+    return options_of(within) | own if isinstance(within, str) else own

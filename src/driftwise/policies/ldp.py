@@ -132,9 +132,9 @@ class Ldp(Around):
 
 def _with_its_noise(mechanism: Mechanism, inner: str, given: dict[str, Any]) -> dict[str, Any]:
     """The inner policy's options, with the mechanism's noise in its noise variance."""
-    from driftwise.policies import REGISTRY, options_of
+    from driftwise.policies import options_of
 
-    if inner not in REGISTRY or "noise" not in (known := options_of(inner)):
+    if "noise" not in (known := options_of(inner)):
         return given
     added = 2 * mechanism.scale**2
     if given.get("standardise"):

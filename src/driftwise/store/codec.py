@@ -1,7 +1,8 @@
 """Descriptions as JSON and back: kernels, spaces, models, widths and policies.
 
-There is no pickle: only classes of `registry` are ever created. A dataclass becomes {"type": its name, field: value,
-...}. Tuples become lists and come back as tuples. Floats keep every bit.
+There is no pickle. Only classes of `registry` are ever created, and those of a user's own: policies, and frozen
+dataclasses of the same package inside them. A dataclass becomes {"type": its name, field: value, ...}, where the name
+of a user's own class is "module:Class". Tuples become lists and come back as tuples. Floats keep every bit.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from driftwise import checks, policies
-from driftwise.errors import InvalidInput
+from driftwise.errors import DriftwiseError, InvalidInput
+from driftwise.lookup import address, imported, is_imported
+from driftwise.policies.own import a_policy_class, is_frozen
 
 # where descriptions are made; a package stands for the modules it imports
 ROOMS = (
@@ -34,8 +37,9 @@ def dumps(value: Any) -> str:
     >>> dumps(RBF(0.1))
     '{"type":"RBF","lengthscale":0.1}'
     """
+    data = encode(value)
     try:
-        return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except ValueError as error:  # a number of too many digits
         raise InvalidInput(f"{checks.shown(value)} cannot be written down: {error}; use a shorter number") from None
 
@@ -63,7 +67,8 @@ def encode(value: Any) -> Any:
         raise InvalidInput("a description must not be nested without end") from None
 
 
-def _encode(value: Any) -> Any:
+def _encode(value: Any, home: str = "") -> Any:
+    """`home` is the package of the user's own policy that this is a part of."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -71,16 +76,29 @@ def _encode(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, tuple | list):
-        return [_encode(item) for item in value]
+        return [_encode(item, home) for item in value]
     if isinstance(value, dict):
-        return {"type": "dict", "items": [[_encode(key), _encode(item)] for key, item in value.items()]}
-    kind = type(value).__name__
-    if registry().get(kind) is not type(value):
+        return {"type": "dict", "items": [[_encode(key, home), _encode(item, home)] for key, item in value.items()]}
+    cls = type(value)
+    kind = cls.__name__ if registry().get(cls.__name__) is cls else _own_name(value, home)
+    home = package(kind) or home
+    return {"type": kind} | {name: _encode(getattr(value, name), home) for name in _fields(cls)}
+
+
+def _own_name(value: Any, home: str) -> str:
+    """The "module:Class" of a user's own policy or of a part of it."""
+    cls = type(value)
+    name = address(cls)
+    if name is None:
         raise InvalidInput(
-            f"{checks.shown(value)} cannot be written down: {kind} is not known; register a policy of your own in "
-            f"driftwise.policies.REGISTRY, or use one of {', '.join(sorted(registry()))}"
+            f"{checks.shown(value)} cannot be written down: {cls.__qualname__} cannot be imported from the module "
+            f"{cls.__module__}; define the class in a module of your own, outside of any function"
         )
-    return {"type": kind} | {name: _encode(getattr(value, name)) for name in _fields(type(value))}
+    try:
+        _own(name, cls, home)
+    except InvalidInput as error:
+        raise InvalidInput(f"{checks.shown(value)} cannot be written down: {error}") from None
+    return name
 
 
 def decode(data: Any) -> Any:
@@ -95,20 +113,19 @@ def decode(data: Any) -> Any:
         raise InvalidInput(f"{checks.shown(data)} is not a description: {error!r:.80}") from None
 
 
-def _decode(data: Any) -> Any:
+def _decode(data: Any, home: str = "") -> Any:
     if isinstance(data, list):
-        return tuple(_decode(item) for item in data)
+        return tuple(_decode(item, home) for item in data)
     if not isinstance(data, dict):
         return data
     kind = data.get("type")
     if kind == "float":
         return float(data["value"])
     if kind == "dict":
-        return {_decode(key): _decode(item) for key, item in data["items"]}
-    cls = registry().get(kind) if isinstance(kind, str) else None
-    if cls is None:
-        raise InvalidInput(f"unknown type {checks.shown(kind)}; known are {', '.join(sorted(registry()))}")
-    given = {name: _decode(item) for name, item in data.items() if name != "type"}
+        return {_decode(key, home): _decode(item, home) for key, item in data["items"]}
+    cls = _class(kind, home)
+    home = package(kind) or home
+    given = {name: _decode(item, home) for name, item in data.items() if name != "type"}
     unknown = sorted(given.keys() - set(_fields(cls)))
     if unknown:
         got = checks.shown(unknown[0])
@@ -119,8 +136,37 @@ def _decode(data: Any) -> Any:
         raise InvalidInput(f"{kind} cannot be made from {sorted(given)}: {error}") from None
 
 
+def _class(kind: Any, home: str) -> Any:
+    """The class that is meant by a type."""
+    if is_imported(kind):
+        try:
+            return _own(kind, imported(kind), home)
+        except DriftwiseError as error:
+            raise InvalidInput(str(error)) from error
+    cls = registry().get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise InvalidInput(f"unknown type {checks.shown(kind)}; known are {', '.join(sorted(registry()))}")
+    return cls
+
+
+def _own(name: str, cls: Any, home: str) -> Any:
+    """The rule on a user's own class: a policy, or inside one a frozen dataclass of the same package."""
+    if package(name) == home and isinstance(cls, type) and is_frozen(cls):
+        return cls
+    return a_policy_class(name, cls)
+
+
+def package(kind: Any) -> str:
+    """The package that a type is imported from; an empty string for types of driftwise.
+
+    >>> package("mypackage.greedy:EpsilonGreedy"), package("RBF")
+    ('mypackage', '')
+    """
+    return kind.partition(":")[0].partition(".")[0] if is_imported(kind) else ""
+
+
 def registry() -> dict[str, type]:
-    """Every class that may be written and read, by name: the policies and their parts."""
+    """Every class that is written by its bare name: the built-in policies and their parts."""
     return _parts() | {cls.__name__: cls for cls in policies.REGISTRY.values()}  # a user may add to it at any time
 
 

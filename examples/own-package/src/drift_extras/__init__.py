@@ -1,0 +1,1 @@
+"""A policy and an environment for driftwise, as an example of a package that offers both."""
