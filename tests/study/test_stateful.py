@@ -16,7 +16,8 @@ from driftwise import RBF, Candidates, Study
 from driftwise.errors import ConflictError
 from driftwise.policies import decision, replay
 from driftwise.records import Ask
-from driftwise.store import Outcome, observation_of
+from driftwise.store import Outcome
+from driftwise.store.base import observation_of
 
 SPACE = Candidates([[0.0], [0.3], [0.5], [0.8], [1.0]], names=["x"])
 WINDOW, PATIENCE = 3, 4

@@ -72,7 +72,7 @@ class Study:
         self,
         name: str,
         space: Any = None,
-        policy: str | tuple[str, dict[str, Any]] | AnyPolicy = "auto",
+        policy: str | tuple[str, dict[str, Any]] | AnyPolicy | None = None,
         *,
         path: Path | None = None,
         seed: int | None = None,
@@ -88,7 +88,7 @@ class Study:
     ) -> None:
         """Create a study, or open it if it already exists with the same settings.
 
-        `policy` is a name (with `options`), a pair of a name and its options, or a policy object. If it is a name,
+        `policy` is a name (with `options`; `auto` by default), a pair of a name and its options, or a policy object. If it is a name,
         rewards are standardised unless `standardise=False`. Rewards are maximised unless `direction="minimize"`. A
         suggestion without a reward counts as pending while the next `patience` suggestions are made (32 by default).
 
@@ -176,7 +176,7 @@ class Study:
         is the present value of every parameter of the context, and `fixed` pins parameters that are otherwise chosen.
         """
         key, time = inputs.key(key), inputs.time(at)
-        pinned = self.description.pinned(context, fixed)
+        pinned = self.description.pins(context, fixed)
         prepare, patience = partial(self._prepare, time, pinned), self.description.patience
         if n is None:
             return self._suggestion(self._log.ask(key, lambda view: prepare(1, view), patience))
@@ -312,10 +312,9 @@ class Study:
         `mean` and `std` are those of the function there, in your own units. `sure` is False while little is known
         there, and just after the world changed. The setting obeys `where`, and it probably works and keeps the limits.
         """
-        state, ask = self._state(inputs.time(at), self.description.pinned(context, fixed))
+        state, ask = self._state(inputs.time(at), self.description.pins(context, fixed))
         belief = self._belief_of(state, ask)
-        allowed = self.description.feasible.recommendable(state, ask)
-        x = answers.cautious(self.policy.space, belief, replace(ask, allowed=allowed))
+        x = answers.cautious(self.policy.space, belief, self.description.feasible.recommendable(state, ask))
         mean, std = answers.in_users_units(belief, x[None, :], self.description.sign)
         params, given = self.description.split(tuple(float(v) for v in x))
         sure = answers.is_known(self.policy.space, belief, x) and not self._just_changed(state, ask)
@@ -333,8 +332,10 @@ class Study:
         state, ask = self._state(inputs.time(at))
         mean, std = answers.in_users_units(self._belief_of(state, ask), X, self.description.sign)
         feasible = self.description.feasible
-        works = float(feasible.probability_of_working(state, X, ask)[0])
-        return Prediction(float(mean[0]), float(std[0]), works, feasible.predicted_measures(state, X, ask))
+        works = float(feasible.works(state, X, ask)[0])
+        measured = {name: answers.in_users_units(feasible.measure(state, name, ask), X, 1.0) for name, _ in feasible.limits}
+        measures = {name: (float(mean[0]), float(std[0])) for name, (mean, std) in measured.items()}
+        return Prediction(float(mean[0]), float(std[0]), works, measures)
 
     def belief(self, at: float | None = None) -> Belief:
         """The posterior of the policy now, of rewards to be maximised; `belief.units` are their location and scale."""
