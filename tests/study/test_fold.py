@@ -121,6 +121,6 @@ def test_corrections_that_are_gone_are_noticed(tmp_path):
     assert folded(fold, log)[0].y == 9.0
     store.close()
     shutil.copy(backup, path)
-    with pytest.raises(StoreError, match="1 corrections that was read before. Was a backup restored"):
+    with pytest.raises(StoreError, match=r"1 corrections that was read before\. Was a backup restored"):
         folded(fold, log)
     assert [seen.y for seen in log.observations()] == [0.0, 1.0, 2.0, 3.0]
