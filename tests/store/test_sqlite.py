@@ -15,6 +15,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.store import StoreContract, at, everything
+from contracts.store_entries import EntriesContract
 from driftwise.errors import InvalidInput, NotFoundError, StoreError
 from driftwise.records import Observation
 from driftwise.store import Chosen, Counts, Outcome, SqliteStore, open_store, rows
@@ -23,7 +24,7 @@ from driftwise.store.old_format import unpack
 from driftwise.store.schema import APPLICATION_ID
 
 
-class SmallPages(StoreContract):
+class SmallPages(StoreContract, EntriesContract):
     def make_pages_small(self, monkeypatch):
         monkeypatch.setattr("driftwise.store.log.PAGE", 5)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from driftwise import Candidates, Study
 from driftwise.errors import DriftwiseError
+from driftwise.store import FAILED, Choice, Chosen, Entry, Log, Outcome, View, open_store
 from driftwise.store.verify import check
 
 SPACE = Candidates([[i / 20] for i in range(21)], names=["x"])
@@ -43,8 +44,30 @@ def make(path: Path) -> dict[str, Any]:
                 study.observe({"x": 0.5}, float(i), key=f"seen {i}" if i % 12 else None)
         study.tell(late[0], 1.0)
         known[name] = (s, late[-1])
-    study.close()
+        extend(study._log)
+    store = open_store(path)
+    extend(store.create("failing", "{}"), failures=True)
+    store.create("gone", "{}").observe((0.5,), Outcome(1.0))
+    store.delete("gone")
+    store.close()
     return known
+
+
+def three(view: View) -> Choice:
+    return lambda: tuple(Chosen((x,), float(view.counts.last)) for x in (0.1, 0.2, 0.3))
+
+
+def extend(log: Log, *, failures: bool = False) -> None:
+    """What only the store can do so far: batches, details, failures, imports and corrections."""
+    log.ask_many("batch", three, 32, 3)
+    log.load([Entry((i / 20,), Outcome(float(i), std=0.5, measures=(("ms", 7.0),)), key=f"row {i}") for i in range(8)])
+    last = log.read(lambda view: view.counts.last)
+    if failures:
+        log.load([Entry((i / 20,), FAILED if i % 2 else Outcome(1.0)) for i in range(9)])
+    log.tell(log.ask_many("batch", three, 32, 3)[1].id, Outcome(2.0, repeats=3), key="told")
+    log.correct(last - 1, Outcome(5.5), "ann", "typed wrong")
+    log.correct(last - 3, None, "bob", "the sensor was off")
+    log.correct(last - 1, Outcome(6.5, std=0.25))
 
 
 def questions(known: dict[str, Any]) -> list[Callable[[Path], Any]]:
@@ -68,12 +91,66 @@ def questions(known: dict[str, Any]) -> list[Callable[[Path], Any]]:
         lambda path: opened(path).ask(key=told.key),
         lambda path: opened(path).tell(told, (59 * 37 % 101) / 10),
         lambda path: opened(path).observe({"x": 0.5}, 30.0, key="seen 30"),
+        *(question(name) for name in ("a", "failing") for question in (_entries, _readers, _known, _repeated)),
         lambda path: plain(opened(path).ask(key="new")),
         lambda path: opened(path).tell(waiting, 2.5),
         lambda path: opened(path).observe({"x": 0.25}, 7.0, key="new"),
         lambda path: Study("c", SPACE, "sw-gp-ucb", path=path, window=12).describe().counts,
         lambda path: plain(opened(path).ask()),
+        *(lambda path, name=name: _written(open_store(path).open(name)) for name in ("a", "failing")),  # type: ignore[misc]
+        _moved,
     ]
+
+
+def _entries(name: str) -> Callable[[Path], Any]:
+    def everything(path: Path) -> Any:
+        log = open_store(path).open(name)
+        return log.corrections(), list(log.observations())
+
+    return everything
+
+
+def _readers(name: str) -> Callable[[Path], Any]:
+    def read(view: View) -> Any:
+        return view.tail(5), view.newest(), view.start_of_tail(7), view.arrived(0, 0), view.corrected(0, 0), view.counts
+
+    return lambda path: open_store(path).open(name).read(read)
+
+
+def _known(name: str) -> Callable[[Path], Any]:
+    def again(path: Path) -> Any:
+        log = open_store(path).open(name)
+        batch = log.ask_many("batch", three, 32, 3)
+        return batch, log.tell(batch[1].id, Outcome(2.0, repeats=3), key="told", limit=4)
+
+    return again
+
+
+def _repeated(name: str) -> Callable[[Path], Any]:
+    def again(path: Path) -> Any:
+        log = open_store(path).open(name)
+        row = Entry((0.1,), Outcome(2.0, std=0.5, measures=(("ms", 7.0),)), key="row 2")
+        made = log.corrections()
+        return log.load([row]), [log.correct(each.number, each.after, limit=3) for each in made[1:]]
+
+    return again
+
+
+def _written(log: Log) -> Any:
+    """New entries, and what the log is then."""
+    loaded = log.load([Entry((0.3,), Outcome(1.0), key=key) for key in ("row", "row 33", "zzz")])
+    asked = [(each.number, each.x) for each in log.ask_many("another", three, 32, 3)]
+    told = log.correct(loaded.new + 2, None) if log.read(lambda view: view.numbered(5)) else None  # type: ignore[attr-defined]
+    return loaded, asked, told, list(log.observations()), [each.number for each in log.corrections()]
+
+
+def _moved(path: Path) -> Any:
+    """Whole logs, last of all."""
+    store = open_store(path)
+    copied = store.copy("failing", store, "copy")
+    store.rename("a", "renamed")
+    store.delete("b")
+    return list(copied.observations()), store.names(), list(store.open("renamed").observations())
 
 
 def flip(path: Path, draw: random.Random) -> None:
@@ -85,9 +162,15 @@ def flip(path: Path, draw: random.Random) -> None:
 def change_row(path: Path, draw: random.Random) -> None:
     """Delete a row, or change a value of it."""
     connection = sqlite3.connect(path)
-    table = draw.choice(("studies", "suggestions", "suggestions", "observations", "observations", "keys", "file"))
+    tables = ("studies", "suggestions", "suggestions", "observations", "observations", "corrections", "keys", "file")
+    table = draw.choice(tables)
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    own = {"studies": ["study"], "file": ["file"], "keys": ["study", "kind", "key"]}.get(table, ["study", "number"])
+    own = {
+        "studies": ["study"],
+        "file": ["file"],
+        "keys": ["study", "kind", "key"],
+        "corrections": ["study", "ordinal"],
+    }.get(table, ["study", "number"])
     rows = connection.execute(f"SELECT {', '.join(own)} FROM {table}").fetchall()
     row, where = draw.choice(rows), " AND ".join(f"{name} = ?" for name in own)
     if draw.random() < 0.4:

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from driftwise import Float, Study
+from driftwise.store import Choice, Chosen, Entry, Outcome, View
 
 HARMS = ("lock-outs", "errors", "other answers")
 # It releases its lock at the end of a `with`, before which a trace function can raise, but no signal's handler runs.
@@ -56,7 +57,7 @@ class Pair:
                 call(self.study), call(self.twin)
 
     def calls(self) -> list[Callable[[Study], Any]]:
-        """One round: ask, tell, observe, a reward that comes late, recommend, and where it can drift."""
+        """One round: ask, tell, observe, a late reward, several at once, an import, a correction, and what is known."""
         self.step += 1
         step, draw = self.step, random.Random(self.step)
         rewards = [draw.random() for _ in range(3)]
@@ -65,12 +66,24 @@ class Pair:
         def told(study: Study, key: str, reward: float) -> Any:
             return study.tell(study.ask(key=key), reward)
 
+        def loaded(study: Study, key: str) -> Any:
+            study._log.load([Entry((y, y), Outcome(y), key=f"{key} {i}") for i, y in enumerate(rewards)])
+            return study.describe().counts
+
+        def corrected(study: Study, key: str) -> Any:
+            number = study.ask(key=key).number
+            study._log.correct(number, Outcome(0.5) if step % 2 else None)
+            return [(each.number, each.before, each.after) for each in study._log.corrections()[-2:]]
+
         made: list[Callable[[Study], Any]] = [
             lambda study: _plain(study.ask(key=f"late {step}")),
             lambda study: _plain(study.ask(key=f"k {step}")),
             lambda study: told(study, f"k {step}", rewards[0]).number,
             lambda study: study.observe(point, rewards[1], key=f"o {step}").number,
             lambda study: told(study, f"late {step}", rewards[2]).number,
+            lambda study: [each.number for each in study._log.ask_many(f"b {step}", three, 0, 3)],
+            lambda study: loaded(study, f"row {step}"),
+            lambda study: corrected(study, f"k {step}"),
             lambda study: study.recommend(),
         ]
         return [*made, lambda study: study.drift()] if hasattr(self.study.policy, "diagnose") else made
@@ -104,6 +117,10 @@ class Pair:
             print(repr(error)[:300], file=sys.stderr)
             found["errors"] += 1
         return found
+
+
+def three(view: View) -> Choice:
+    return lambda: tuple(Chosen((x, x), 1.0) for x in (0.1, 0.2, 0.3))
 
 
 def _plain(suggestion: Any) -> Any:

@@ -1,9 +1,10 @@
 """Kill −9 at random points of a busy writer. Run as a script: `kills.py FOLDER KILLS SEED`; prints a JSON of figures.
 
-One process imports the library once and forks a writer a round, which asks, tells, abandons and observes as fast as it
-can and acknowledges on a pipe every call that has returned. It is killed after a random while; then the file must hold
-all that was acknowledged, once, and ask what a fold over its whole log asks. The next writer repeats whatever was not
-acknowledged. Every other writer is interrupted, too, in the middle of its calls, which it then repeats.
+One process imports the library once and forks a writer a round, which asks (also for several at once), tells, abandons,
+observes, corrects, retracts and imports as fast as it can and acknowledges on a pipe every call that has returned. It
+is killed after a random while; then the file must hold all that was acknowledged, once, nothing by halves, and ask what
+a fold over its whole log asks. The next writer repeats whatever was not acknowledged. Every other writer
+is interrupted, too, in the middle of its calls, which it then repeats.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import select
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from driftwise import RBF, Candidates, Study
 from driftwise.errors import NotFoundError
 from driftwise.policies import replay
-from driftwise.records import Ask
+from driftwise.records import Ask, Observation
+from driftwise.store import Chosen, Entry, Log, Outcome
 
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
 ROUNDS_A_FILE = 20
@@ -33,6 +36,15 @@ def reward(number: int) -> float:
 
 def make(path: Path) -> Study:
     return Study("s", SPACE, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.3))
+
+
+def three(view):
+    return lambda: tuple(Chosen((x,), float(view.counts.last + 1)) for x in (0.1, 0.2, 0.3))
+
+
+def rows_of(i: int) -> list[Entry]:
+    """What is imported in round i: told apart by their rewards."""
+    return [Entry((j / 10,), Outcome(1000.0 + i + j / 8), key=f"row {i} {j}") for j in range(5)]
 
 
 class Interrupted(BaseException):
@@ -82,6 +94,14 @@ def write(path: Path, first: int, pipe: int, draw: random.Random | None) -> None
         if i % 3 == 0:
             receipt = steadily(study.observe, {"x": 0.5}, float(i), key=f"o{i}")
             acknowledge("observe", i, receipt.number)
+            corrected = None if i % 2 else Outcome(-1.0 - i)
+            steadily(study._log.correct, receipt.number, corrected, "writer", "to be killed")
+            acknowledge("correct", i, receipt.number)
+        if i % 4 == 1:
+            several = steadily(study._log.ask_many, f"b{i}", three, 0, 3)
+            acknowledge("batch", i, [s.id for s in several])
+            steadily(study._log.load, rows_of(i))
+            acknowledge("load", i)
         acknowledge("done", i)
         i += 1
 
@@ -117,6 +137,9 @@ class Ledger:
         self.asked: dict[str, tuple] = {}
         self.told: dict[int, float] = {}
         self.abandoned: set[int] = set()
+        self.corrected: dict[int, float | None] = {}
+        self.batches: dict[int, list[str]] = {}
+        self.loaded: set[int] = set()
         self.next = 0  # the first operation that is not known to be done
         self.asked_by_us = 0
 
@@ -129,29 +152,60 @@ class Ledger:
                 self.told[rest[0]] = reward(rest[0])
             elif what == "abandon":
                 self.abandoned.add(rest[0])
-            elif what == "observe":
+            elif what == "observe" and rest[0] not in self.corrected:
                 self.told[rest[0]] = float(i)
+            elif what == "correct":
+                self.correct(rest[0], i)
+            elif what == "batch":
+                assert self.batches.setdefault(i, rest[0]) == rest[0], "the same key must give the same suggestions"
+            elif what == "load":
+                self.loaded.add(i)
             elif what == "done":
                 self.next = i + 1
 
+    def correct(self, number: int, i: int) -> None:
+        self.told.pop(number, None)
+        self.corrected[number] = None if i % 2 else -1.0 - i
+
+    def compare_whole(self, log: Log, seen: list[Observation], figures: dict[str, int]) -> None:
+        """Batches, imports and corrections: all of one or nothing, and all that was acknowledged."""
+        rounds = range(1, self.next + 2, 4)
+        found = log.read(lambda view: {i: [s.id for s in view.with_key(f"b{i}")[0]] for i in rounds})
+        rows = Counter(int(each.y - 1000.0) for each in seen if each.y >= 1000.0)
+        figures["halves"] += sum(len(ids) not in (0, 3) for ids in found.values())
+        figures["halves"] += sum(count != 5 for count in rows.values())
+        figures["lost"] += sum(found[i] != ids for i, ids in self.batches.items())
+        figures["lost"] += len(self.loaded - rows.keys())
+        made = [(c.number, c.who, c.why) for c in log.corrections()]
+        figures["doubled"] += len(made) - len(set(made))
+        figures["lost"] += len(self.corrected.keys() - {number for number, *_ in made})
+        for number in {number for number, *_ in made} - self.corrected.keys():  # stored, not acknowledged
+            self.correct(number, int(self.told[number]))
+        self.in_batches = 3 * sum(map(bool, found.values()))
+
     def compare(self, study: Study, figures: dict[str, int]) -> None:
         log = list(study.observations())
-        stored = {seen.number: seen.y for seen in log}
         counts = study.describe().counts
+        self.compare_whole(study._log, log, figures)
+        log_of_calls = [seen for seen in log if seen.y < 1000.0 and seen.number not in self.corrected]
+        figures["lost"] += sum(
+            {seen.number: seen.y for seen in log}.get(number) != y for number, y in self.corrected.items()
+        )
+        stored = {seen.number: seen.y for seen in log_of_calls}
         figures["lost"] += sum(stored.get(number) != y for number, y in self.told.items())
-        figures["doubled"] += len(log) - len(stored)
+        figures["doubled"] += len(log_of_calls) - len(stored)
         figures["stored, not acknowledged"] += len(stored.keys() - self.told.keys())
         figures["lost"] += len(self.abandoned & stored.keys())
         # One operation at most was under way: everything else in the file was acknowledged.
         figures["too many"] += (
-            len(stored.keys() - self.told.keys()) > 1 or counts.asked > self.next + 1 + self.asked_by_us
+            len(stored.keys() - self.told.keys()) > 1
+            or counts.asked > self.next + 1 + self.asked_by_us + self.in_batches
         )
         pending = tuple(s.x for s in study.pending())
         keyed = study._log.read(lambda view: {key: view.with_key(key) for key in self.asked})
         for key, known in self.asked.items():
-            now = keyed[key]
-            same = now is not None and (repr(now.id), repr(now.number), repr(list(now.x))) == known
-            figures["lost"] += not same
+            now, _ = keyed[key]
+            figures["lost"] += [(repr(s.id), repr(s.number), repr(list(s.x))) for s in now] != [known]
         figures["gaps"] += counts.asked + counts.unasked != counts.last
         ask = Ask(counts.last + 1, float(counts.last + 1), pending, seed=0)
         expected = study.policy.choose(replay(study.policy, log), ask)
@@ -164,7 +218,7 @@ class Ledger:
 def main(folder: str, kills: int, seed: int) -> dict[str, int]:
     """Until so many writers were killed after the study was there; those killed before that come on top."""
     draw = random.Random(seed)
-    harms = ("lost", "doubled", "gaps", "too many", "changed questions")
+    harms = ("lost", "doubled", "halves", "gaps", "too many", "changed questions")
     figures = dict.fromkeys(
         ("kills", "earlier kills", "interrupts", "acknowledged", "stored, not acknowledged", *harms), 0
     )

@@ -16,7 +16,7 @@ import pytest
 
 from driftwise import Candidates, Study
 from driftwise.errors import StoreError
-from driftwise.store import verify
+from driftwise.store import open_store, verify
 
 GRID = Candidates([[i / 10] for i in range(11)], names=["x"])
 
@@ -36,7 +36,7 @@ def test_a_whole_file_is_whole_and_its_copy_is_the_same(tmp_path):
     damage.make(path)
     assert verify.check(path) == []
     saved = verify.salvage(path, copy)
-    assert [s.lost for s in saved] == [0, 0]
+    assert [(s.lost, s.uncorrected) for s in saved] == [(0, 0)] * 3
     assert verify.check(copy) == []
     for name in ("a", "b"):
         one, two = Study.open(name, path=path), Study.open(name, path=copy)
@@ -45,6 +45,10 @@ def test_a_whole_file_is_whole_and_its_copy_is_the_same(tmp_path):
         assert one.describe().counts == two.describe().counts
         assert one.ask(key="k").x == two.ask(key="k").x
         assert two.ask(key="key 31") == one.ask(key="key 31")
+        assert two._log.corrections() == one._log.corrections() != []
+    one, two = (open_store(each).open("failing") for each in (path, copy))
+    assert list(one.observations()) == list(two.observations())
+    assert two.ask_many("batch", damage.three, 32, 3) == one.ask_many("batch", damage.three, 32, 3)
 
 
 def test_what_is_whole_is_saved(tmp_path):
@@ -69,6 +73,25 @@ def test_what_is_whole_is_saved(tmp_path):
     assert 20 not in numbers
     assert 30 not in numbers
     assert study.tell(study.ask(), 1.0).new
+
+
+def test_a_correction_that_is_lost_is_never_passed_over(tmp_path):
+    """Without its correction an observation is whole by itself, but no longer what holds."""
+    path = tmp_path / "a.db"
+    damage.make(path)
+    connection = sqlite3.connect(path)
+    connection.execute("DELETE FROM corrections WHERE study = 1 AND ordinal = 2")
+    connection.commit()
+    connection.close()
+    study = Study.open("a", path=path)
+    for call in (study.recommend, study.ask, lambda: list(study.observations()), study._log.corrections):
+        with pytest.raises(StoreError, match="some of its corrections are missing"):
+            call()
+    problems = {finding.problem for finding in verify.check(path)}
+    assert {"the order of its corrections has gaps", "the checksum over all its corrections does not match"} <= problems
+    saved = {s.study: s for s in verify.salvage(path, tmp_path / "saved.db")}
+    assert (saved["a"].uncorrected, saved["b"].uncorrected) == (1, 0)
+    assert verify.check(tmp_path / "saved.db") == []
 
 
 def test_salvage_never_writes_over_a_file(tmp_path):

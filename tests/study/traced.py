@@ -6,7 +6,11 @@ import os
 import sys
 
 from driftwise import Candidates, Study
-from driftwise.store import connection
+from driftwise.store import Choice, Chosen, Entry, Outcome, View, connection
+
+
+def three(view: View) -> Choice:
+    return lambda: (Chosen((0.0,), 1.0),) * 3
 
 
 def main(path: str, synchronous: str) -> None:
@@ -24,6 +28,19 @@ def main(path: str, synchronous: str) -> None:
             os.write(1, b"ack tell\n")
         study.observe({"x": 0.5}, float(i))
         os.write(1, b"ack observe\n")
+        if i % 4 == 0:
+            study._log.correct(s.number, Outcome(-1.0))
+            os.write(1, b"ack correct\n")
+            study._log.ask_many(f"b{i}", three, 2, 3)
+            os.write(1, b"ack ask for three\n")
+            study._log.load([Entry((0.5,), Outcome(1.0), key=f"row {i} {j}") for j in range(50)])
+            os.write(1, b"ack load\n")
+    study._store.rename("s", "t")
+    os.write(1, b"ack rename\n")
+    study._store.copy("t", study._store, "u")
+    os.write(1, b"ack copy\n")
+    study._store.delete("u")
+    os.write(1, b"ack delete\n")
 
 
 if __name__ == "__main__":

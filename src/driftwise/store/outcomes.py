@@ -17,7 +17,7 @@ def written(outcome: Outcome | Observation) -> tuple[float, str | None]:
     ((1.5, None), (1.5, '{"repeats":3}'), (0.0, '{"failed":true}'))
     """
     if outcome.std is None and outcome.repeats == 1 and not outcome.measures and not outcome.failed:
-        return float(outcome.y), None
+        return float(outcome.y) + 0.0, None  # −0 becomes 0, because that is what a file returns
     details: dict[str, Any] = {
         "std": outcome.std,
         "repeats": outcome.repeats if outcome.repeats != 1 else None,
@@ -25,7 +25,7 @@ def written(outcome: Outcome | Observation) -> tuple[float, str | None]:
         "failed": outcome.failed or None,
     }
     given = {name: value for name, value in details.items() if value is not None}
-    return 0.0 if outcome.failed else float(outcome.y), json.dumps(given, allow_nan=False, separators=(",", ":"))
+    return 0.0 if outcome.failed else float(outcome.y) + 0.0, json.dumps(given, allow_nan=False, separators=(",", ":"))
 
 
 def read(y: float, details: str | None) -> Outcome:
