@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from driftwise import checks
@@ -14,14 +15,15 @@ from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Explain, Moment
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput, StoreError
+from driftwise.given import conflict, given_by, kept, policy_of
 from driftwise.gp.belief import Belief, Ucb
-from driftwise.policies import AnyPolicy, decision, options_of
-from driftwise.policies import policy as policy_by_name
+from driftwise.policies import AnyPolicy, decision
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
 from driftwise.replay import Fold, Missing
-from driftwise.spaces import Space, as_space
+from driftwise.spaces import Space
 from driftwise.store import Asked, Choice, Chosen, Counts, Log, Store, Told, View, codec, open_store
-from driftwise.store.config_diff import difference
+
+logger = logging.getLogger("driftwise")
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
@@ -38,6 +40,7 @@ class Description:
     direction: str = "maximize"
     seed: int = 0
     patience: int = PATIENCE
+    given: dict[str, Any] | None = field(default=None, compare=False)  # by the user; None: of an earlier release
 
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in SIGNS:
@@ -50,10 +53,12 @@ class Description:
         return SIGNS[self.direction]
 
     def to_json(self) -> str:
+        return json.dumps(self.data(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def data(self) -> dict[str, Any]:
+        """As JSON has it."""
         data = {"policy": codec.encode(self.policy), "direction": self.direction, "seed": self.seed}
-        return json.dumps(
-            data | {"patience": self.patience}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-        )
+        return data | {"patience": self.patience} | ({} if self.given is None else {"given": self.given})
 
     @classmethod
     def from_json(cls, text: str) -> Description:
@@ -89,33 +94,31 @@ class Study:
         self,
         name: str,
         space: Any = None,
-        policy: str | tuple[str, dict[str, Any]] | AnyPolicy = "auto",
+        policy: str | tuple[str, dict[str, Any]] | AnyPolicy | None = None,
         *,
         path: Path | None = None,
-        seed: int = 0,
-        direction: str = "maximize",
-        patience: int = PATIENCE,
+        seed: int | None = None,
+        direction: str | None = None,
+        patience: int | None = None,
         **options: Any,
     ) -> None:
-        """Create a study, or open it if it already exists with the same settings.
+        """Create a study, or open it if it already exists and has what is given.
 
-        `policy` is a name (with `options`), a pair of a name and its options, or a policy object. If it is a name,
-        rewards are standardised unless `standardise=False`. A suggestion without a reward counts as pending while the
-        next `patience` suggestions are made.
+        `policy` is a name (with `options`), a pair of a name and its options, or a policy object; `auto` if it is not
+        given. The name may be "module:Class". If it is a name, rewards are standardised unless `standardise=False`. A
+        suggestion without a reward counts as pending while the next `patience` suggestions are made. The seed is 0, the
+        direction "maximize" and the patience 32 if they are not given.
         """
         checks.name("a study's name", name)
-        given = Description(_policy(policy, space, options), direction, seed, patience)
-        text = given.to_json()  # refused before a file is made
+        settings: dict[str, Any] = {"direction": direction, "seed": seed, "patience": patience}
+        made = Description(policy_of(policy, space, options), **{k: v for k, v in settings.items() if v is not None})
+        made = replace(made, given=given_by(policy, options, space, **settings))
+        text = made.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
         if log.description != text:
-            told_apart = difference(json.loads(log.description), json.loads(text))
-            if told_apart:
-                raise ConflictError(
-                    f"study {name!r} already exists with different settings: {told_apart}; "
-                    "use Study.open, or another name"
-                )
-        self._set_up(store, log, given, path)
+            made = _agreed(name, _read(log, path), made)
+        self._set_up(store, log, made, path)
 
     @classmethod
     def open(cls, name: str, *, path: Path) -> Self:
@@ -125,10 +128,7 @@ class Study:
             raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
         store = open_store(path, create=False)
         log = store.open(name)
-        try:
-            description = Description.from_json(log.description)
-        except (InvalidInput, TypeError, ValueError, KeyError, AttributeError) as error:
-            raise StoreError(f"{path}: study {name!r} has a description this driftwise cannot read: {error}") from error
+        description = _read(log, path)
         study = cls.__new__(cls)
         study._set_up(store, log, description, path)
         return study
@@ -313,34 +313,27 @@ class Study:
         return Suggestion(asked.id, asked.number, self.space.from_unit(asked.x), asked.at, asked.key, asked.x)
 
 
+def _read(log: Log, path: Path | None) -> Description:
+    try:
+        return Description.from_json(log.description)
+    except (InvalidInput, TypeError, ValueError, KeyError, AttributeError) as error:
+        raise StoreError(f"{path}: study {log.name!r} has a description this driftwise cannot read: {error}") from error
+
+
+def _agreed(name: str, stored: Description, made: Description) -> Description:
+    """The stored description, if it has what was given now; what it has instead of today's defaults is logged."""
+    found = conflict(stored.given, stored.data(), made.given or {}, made.data())
+    if found:
+        raise ConflictError(
+            f"study {name!r} already exists with different settings: {found}; use Study.open, or another name"
+        )
+    for each in kept(stored.given, stored.data(), given=made.given, defaults={"patience": PATIENCE}):
+        logger.info("study %r was %s", name, each)
+    return stored
+
+
 def _opened(cls: type[Study], name: str, path: str) -> Study:
     return cls.open(name, path=path)
-
-
-def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
-    """A policy from what the user gave: a name, a pair or a policy object."""
-    if isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], dict):
-        policy, options = policy[0], policy[1] | options
-    if not isinstance(policy, str):
-        return _policy_as_given(policy, space, options)
-    if space is None:
-        raise InvalidInput('a study needs a space, for example space={"price": Float(5, 20)}')
-    if "standardise" in options_of(policy, inner=options.get("inner")):
-        options = {"standardise": True} | options
-    return policy_by_name(policy, space, **options)
-
-
-def _policy_as_given(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
-    if not all(hasattr(policy, name) for name in ("name", "space", "memory", "start", "choose", "update")):
-        raise InvalidInput(
-            f"policy must be a name, a pair of name and options, or a policy, got {checks.shown(policy)}"
-        )
-    if options:
-        raise InvalidInput(f"options go with a policy's name; this policy has its own, got {', '.join(options)}")
-    if space is not None and as_space(space) != policy.space:
-        raise InvalidInput("space and the policy's own space differ; leave space out")
-    made: AnyPolicy = policy
-    return made
 
 
 def _id(suggestion: Suggestion | str) -> str:
