@@ -334,3 +334,16 @@ def test_the_example_replays_to_the_last_bit():
     log = [step.seen for step in dw.run(policy, world, horizon=50)]
     again, asked = replay(policy, log[-policy.memory :]), dw.Ask(51, 51.0)
     assert np.array_equal(policy.choose(replay(policy, log), asked), policy.choose(again, asked))
+
+
+@pytest.mark.parametrize(("page", "file"), [("adding-a-policy", "greedy"), ("adding-an-environment", "tide")])
+def test_the_pages_show_the_files_of_the_example(page, file):
+    text = (SOURCE.parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    assert f"```python\n{(SOURCE / 'drift_extras' / f'{file}.py').read_text(encoding='utf-8')}```" in text
+
+
+def test_the_example_policy_imports_public_names_only():
+    lines = (SOURCE / "drift_extras" / "greedy.py").read_text(encoding="utf-8").splitlines()
+    ours = [line for line in lines if "import" in line and "driftwise" in line]
+    assert [line.partition(" import ")[0] for line in ours] == ["from driftwise"]
+    assert set(ours[0].partition(" import ")[2].split(", ")) <= set(dw.__all__)

@@ -69,11 +69,16 @@ def create(
         typer.Option("--choice", help="One of several values, for example mode=slow,fast.", metavar="NAME=VALUES"),
     ] = None,
     policy: Annotated[
-        str,
-        typer.Option(help="NAME or NAME:OPTION=VALUE,… The command `driftwise policies` lists them."),
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help="NAME or NAME:OPTION=VALUE,… The command `driftwise policies` lists them. NAME may be module:Class.",
+            show_default="auto",
+        ),
+    ] = None,
     minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the policy's random numbers.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
+    ] = None,
     path: File = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -89,11 +94,12 @@ def create(
       driftwise study create cache --int size=1:64 --minimize --policy sw-gp-ucb:window=80
     """
     space = parse.space(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
-    contender = parse.policy(policy)
-    direction = "minimize" if minimize else "maximize"
-    with show.progress() as progress, parse.making(policy):
+    chosen = None if policy is None else parse.policy(policy)
+    wanted = None if chosen is None else (chosen.name, dict(chosen.options))
+    direction = "minimize" if minimize else None
+    with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
-        made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
+        made = Study(name, space, wanted, path=path, seed=seed, direction=direction)
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:

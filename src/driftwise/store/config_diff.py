@@ -14,21 +14,31 @@ def difference(stored: Any, given: Any) -> str:
     >>> difference({"seed": 0, "space": [1, 2]}, {"seed": 1, "space": [1, 2]})
     'seed is 0 in the study, 1 was given'
     """
-    found = list(_differences("", stored, given))
+    return joined([contrast(*found) for found in differences(stored, given)])
+
+
+def contrast(path: str, stored: Any, given: Any) -> str:
+    """One difference in words."""
+    return f"{path} is {short(stored)} in the study, {short(given)} was given"
+
+
+def joined(found: list[str]) -> str:
+    """The first few of these, and how many more there are."""
     more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return "; ".join(found[:SHOWN]) + more
 
 
-def _differences(path: str, stored: Any, given: Any) -> Iterator[str]:
+def differences(stored: Any, given: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two descriptions differ: the path, and what each has there."""
     if isinstance(stored, dict) and isinstance(given, dict) and stored.get("type") == given.get("type"):
         for name in {**stored, **given}:
-            yield from _differences(f"{path}.{name}" if path else name, stored.get(name), given.get(name))
+            yield from differences(stored.get(name), given.get(name), f"{path}.{name}" if path else name)
     elif isinstance(stored, list) and isinstance(given, list) and len(stored) == len(given):
         for i, (a, b) in enumerate(zip(stored, given, strict=True)):
             named = _is_named(a) and _is_named(b) and a[0] == b[0]
-            yield from _differences(f"{path}.{a[0]}", a[1], b[1]) if named else _differences(f"{path}[{i}]", a, b)
+            yield from differences(a[1], b[1], f"{path}.{a[0]}") if named else differences(a, b, f"{path}[{i}]")
     elif stored != given or type(stored) is not type(given):
-        yield f"{path} is {_short(stored)} in the study, {_short(given)} was given"
+        yield path, stored, given
 
 
 def _is_named(item: Any) -> bool:
@@ -36,10 +46,11 @@ def _is_named(item: Any) -> bool:
     return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], dict)
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A description as it would be written in Python, cut where it is long."""
     if isinstance(value, dict):
-        fields = ", ".join(f"{name}={_short(item)}" for name, item in value.items() if name != "type")
+        fields = ", ".join(f"{name}={short(item)}" for name, item in value.items() if name != "type")
         text = f"{value.get('type')}({fields})"
     else:
-        text = f"[{', '.join(map(_short, value))}]" if isinstance(value, list) else repr(value)
+        text = f"[{', '.join(map(short, value))}]" if isinstance(value, list) else repr(value)
     return text if len(text) <= 120 else f"{text[:117]}..."
