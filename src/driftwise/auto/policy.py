@@ -162,6 +162,10 @@ class Auto:
     def memory(self) -> int:
         return self.span + BLOCK
 
+    @property
+    def weighs_noise(self) -> bool:
+        return True
+
     def start(self) -> AutoState:
         frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told)
         nothing = Memory.nothing(frame, most=self.window, span=self.span)

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.gp.grid import REFRESH
-from driftwise.gp.posterior import location_scale
+from driftwise.gp.noise import location_scale
 from driftwise.gp.ridge import Ridge
 from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
 from driftwise.records import Array, Ask, Observation
