@@ -48,7 +48,7 @@ BLOCK = 64  # observations after which the vectors in `recent` are added to `bas
 class Rewards:
     """Count, mean and sum of squared deviations of all rewards so far (Welford's recursion).
 
-    A reward of known noise variance has the weight 1/(1 + noise/scale²), with the scale before it, and others have 1.
+    A reward of known noise variance has the weight 1/(1 + noise/scale²)², with the scale before it, and others have 1.
     """
 
     count: int = 0
@@ -57,7 +57,7 @@ class Rewards:
     weight: float = 0.0  # Σ w
 
     def append(self, y: float, *, noise: float = 0.0) -> Rewards:
-        w = 1 / (1 + noise / self.units[1] ** 2) if noise else 1.0
+        w = (1 + noise / self.units[1] ** 2) ** -2 if noise else 1.0
         weight = self.weight + w
         mean = self.mean + w * (y - self.mean) / weight
         return Rewards(self.count + 1, mean, self.squares + w * (y - self.mean) * (y - mean), weight)

@@ -11,6 +11,8 @@ as fast, and has the same bits, as if there were one λ only.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -77,8 +79,9 @@ def log_total(noises: float | Array, n: int) -> float:
 def location_scale(y: Array, own: Own = None) -> tuple[float, float]:
     """Mean and standard deviation of the rewards; the scale is 1 if all are equal.
 
-    Rewards of known noise are weighted by w_i = 1/(τ² + std_i²), with the τ² ≥ 0 for which Σ w_i (y_i − ȳ)² = n (Paule
-    & Mandel 1982): a reward of infinite noise counts as none, and rewards of equal noise count equally.
+    Rewards of known noise are weighted by w_i = 1/(τ² + std_i²) in the mean and w_i² in the variance, with the τ² ≥ 0
+    for which Σ w_i² (y_i − ȳ)² = Σ w_i, that of greatest likelihood if they are independent: a reward of infinite noise
+    counts as none, and rewards of equal noise count equally.
     """
     if not len(y):
         return 0.0, 1.0
@@ -91,17 +94,21 @@ def location_scale(y: Array, own: Own = None) -> tuple[float, float]:
 
 def _weighted(y: Array, squares: Array) -> tuple[float, float]:
     """Location and scale of rewards with the known noise variances `squares`; they are 0 where none is known."""
-    spread = float(y.var())
+    middle, spread = float(y.mean()), float(y.std())
     if not spread > 0:
-        return float(y[0]), 1.0
-    low, high = np.log(spread) - 92.0, np.log(spread)  # of ln τ²
+        return middle, 1.0
+    z, squares = (y - middle) / spread, squares / spread**2
+    low, high = -92.0, 0.0  # of ln τ²
     for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        w = 1 / (np.exp(middle) + squares)
-        more = float(w @ np.square(y - (w @ y) / w.sum())) > len(y)  # it falls as τ² grows
-        low, high = (middle, high) if more else (low, middle)
-    w = 1 / (np.exp(high) + squares)
-    w = w / w.sum()
-    location = float(w @ y)
-    scale = float(np.sqrt(w @ np.square(y - location)))
-    return location, scale if scale > 1e-12 * float(np.sqrt(w @ np.square(y))) else 1.0
+        tried = 0.5 * (low + high)
+        mean, variance, w = _moments(z, 1 / (math.exp(tried) + squares))
+        low, high = (tried, high) if variance * float(w @ w) > w.sum() else (low, tried)
+    mean, variance, w = _moments(z, 1 / (math.exp(high) + squares))
+    location, scale = middle + spread * mean, spread * math.sqrt(variance)
+    return location, scale if scale > 1e-12 * float(np.abs(y[w > 1e-9 * w.max()]).max()) else 1.0
+
+
+def _moments(z: Array, w: Array) -> tuple[float, float, Array]:
+    """The mean by the weights w, the variance by w², and w."""
+    mean = float(w @ z) / float(w.sum())
+    return mean, float(np.square(w) @ np.square(z - mean)) / float(w @ w), w
