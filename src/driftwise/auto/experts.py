@@ -9,8 +9,9 @@ a = prior_strength + (i − 1)/2 and b = prior_strength + ½(z_1² + … + z_{i�
     p(y_i | y_1 … y_{i−1}) = Γ(a + ½)/Γ(a) (2πb)^−½ (1 + z_i²/2b)^−(a+½) / L_ii        (Student's t)
 
 An observation of known noise variance κ (`gp/noise.py`) has the noise ratio κ/s² in place of λ, with the s of a first
-pass in which s = 1, and one that is the mean of r readings has λ/r. The part of its forecast variance L_ii² that is
-noise of a known size says nothing about s: it counts as 1 − κ/s²/L_ii² of an observation in a and b.
+pass in which s = 1, and one that is the mean of r readings has λ/r. Noise of a known size says nothing about s: with
+p = 1 − κ/(s²L_ii²), the part of the forecast variance that is not such noise, a grows by ½p² and b by
+½p(z² − (1 − p)s²).
 
 Everything is a function of the window alone, so that its cost is bounded and a replay gives the same bits.
 """
@@ -38,6 +39,7 @@ OUTLIER_PROBABILITY = 0.01  # of an observation, which then says nothing about a
 OUTLIER_SD = 5.0  # the standard deviation of outliers, in units of standardised rewards
 IGNORED = 1e4  # the noise ratio of an observation that is ignored
 PRIOR_STRENGTH = 5.0  # of the prior of the signal's variance, worth 2·PRIOR_STRENGTH observations
+FAINTEST = 0.01  # s² at least, where noise of a known size may be all that there is
 WHOLE = 4096.0  # gaps up to which kernels of time are tabulated if all gaps are whole numbers
 
 
@@ -116,10 +118,12 @@ class Known:
 
     variance: Array  # κ, in the units of the targets
     ratio: Array  # κ/s², as it was used
+    signal: float  # s²
 
     def followed_by(self, k: int) -> Known:
         """And k more, of which nothing is known."""
-        return Known(np.append(self.variance, np.zeros(k)), np.append(self.ratio, np.zeros(k)))
+        none = np.zeros(k)
+        return Known(np.append(self.variance, none), np.append(self.ratio, none), self.signal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,10 +146,11 @@ class Forecast:
         if self.known is None:
             a, squares = np.arange(len(self.z) + 1.0), self.z * self.z
         else:
-            parts = np.maximum(1 - self.known.ratio / np.square(self.pivots), 0.0)
-            a, squares = np.concatenate([[0.0], np.cumsum(parts)]), parts * self.z * self.z
-        b = np.concatenate([[0.0], np.cumsum(squares)])
-        return self.prior_strength + 0.5 * a, self.prior_strength + 0.5 * b
+            p = np.maximum(1 - self.known.ratio / np.square(self.pivots), 0.0)
+            a, squares = np.concatenate([[0.0], np.cumsum(p * p)]), p * (self.z * self.z - (1 - p) * self.known.signal)
+        a = self.prior_strength + 0.5 * a
+        b = self.prior_strength + 0.5 * np.concatenate([[0.0], np.cumsum(squares)])
+        return a, b if self.known is None else np.maximum(b, FAINTEST * a)
 
     @property
     def scale(self) -> float:
@@ -249,7 +254,7 @@ class Window:
         """With the known noises relative to this variance of the signal."""
         noises, known = self.noises, None
         if self.known is not None:
-            known = Known(self.known, self.known / square)
+            known = Known(self.known, self.known / square, square)
             least = np.where(self.noises == IGNORED, IGNORED, LEAST)
             noises = np.where(self.known > 0, np.maximum(known.ratio, least), self.noises)
         L, jitter = cholesky(self.K, noises)

@@ -65,7 +65,7 @@ class Rewards:
     @property
     def units(self) -> tuple[float, float]:
         """Location and scale, as `noise.location_scale` of them all."""
-        scale = math.sqrt(self.squares / (self.weight or 1.0))
+        scale = math.sqrt(max(self.squares, 0.0) / (self.weight or 1.0))  # rounding can leave −1e−17
         return self.mean, scale if scale > 1e-12 * max(1.0, abs(self.mean)) else 1.0
 
 
