@@ -18,7 +18,7 @@ import pytest
 from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
 from driftwise.policies import REGISTRY, decision, policy, replay
-from driftwise.policies.base import BasePolicy
+from driftwise.policies.base import BasePolicy, weighs_noise
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import as_space
@@ -196,26 +196,38 @@ def test_replay_equals_live(name, where):
     assert says(fresh, replayed, STEPS + 4, pending) == says(run.policy, run.state, STEPS + 4, pending)
 
 
-def history(made: Any) -> list[Observation]:
+def noisy(seen: Observation) -> Observation:
+    """With a known noise, or as the mean of readings, in stretches: windows have some, all and none of these."""
+    if seen.number % 60 >= 24:
+        return seen
+    if seen.number % 3 == 0:
+        return dataclasses.replace(seen, repeats=2 + seen.number % 5)
+    return dataclasses.replace(seen, std=float(10 ** generator(2, seen.number).uniform(-9, 9)))
+
+
+def history(made: Any, *, own: bool = False) -> list[Observation]:
     """A log that goes past what the policy remembers, with numbers missing here and there.
 
-    The first two points are looked at only once, and then a few others time and again.
+    The first two points are looked at only once, and then a few others time and again. With `own` there are
+    observations with a noise of their own.
     """
     rng = np.random.default_rng(4)
     X = made.space.sample(rng, 7)
     numbers = np.flatnonzero(rng.random(int(1.3 * (made.memory or 0)) + 80) > 0.1) + 1
     points = [X[i] if i < 2 else X[2 + n % 5] for i, n in enumerate(numbers)]
-    return [
+    log = [
         Observation(int(n), float(n), tuple(x.tolist()), reward(x, int(n)))
         for n, x in zip(numbers, points, strict=True)
     ]
+    return [noisy(seen) for seen in log] if own else log
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["one noise", "own noises"])
 @each_that_forgets
-def test_replay_from_what_it_remembers_equals_live(name, where):
+def test_replay_from_what_it_remembers_equals_live(name, where, own):
     made = make(name, where)
     assert made.memory >= 0
-    log = history(made)
+    log = history(made, own=own)
     assert len(log) > made.memory + 1
     state = made.start()
     for i, seen in enumerate(log, 1):
@@ -225,10 +237,11 @@ def test_replay_from_what_it_remembers_equals_live(name, where):
             assert says(made, tail, seen.number + 1) == says(made, state, seen.number + 1)
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["one noise", "own noises"])
 @each_that_forgets
-def test_what_it_does_not_remember_makes_no_difference(name, where):
+def test_what_it_does_not_remember_makes_no_difference(name, where, own):
     made = make(name, where)
-    log = history(made)
+    log = history(made, own=own)
     newest = log[-1].number
     kept = [o for i, o in enumerate(log) if made.remembers(o.number, newest=newest, newer=len(log) - 1 - i)]
     assert len(kept) < len(log) - 2
@@ -298,3 +311,63 @@ def test_odd_rewards_do_no_harm(name, where, rewards):
     assert np.isfinite(mean).all()
     assert np.isfinite(std).all()
     assert (std >= 0).all()
+
+
+# --- noise known per observation ----------------------------------------------------------------------------------
+
+
+def told(made: Any, log: tuple[Observation, ...], **noise: Any) -> list[bytes]:
+    """All that it says after each observation of a log, if they all have this noise."""
+    state, said = made.start(), []
+    for seen in log:
+        state = made.update(state, dataclasses.replace(seen, **noise))
+        said += says(made, state, seen.number + 1)[1:]
+    return said
+
+
+@each
+def test_it_says_whether_it_uses_the_noise_of_an_observation(name, where):
+    """Exact and worthless observations make different beliefs, or no difference at all; and so do means of many."""
+    made, log = make(name, where), live(name, where).log
+    assert weighs_noise(made) == (name not in {"random", "ada-opkb", "ldp"})
+    plain, exact, worthless = told(made, log), told(made, log, std=1e-3), told(made, log, std=1e3)
+    many = told(made, log, repeats=50)
+    if weighs_noise(made):
+        assert len({tuple(said) for said in (plain, exact, worthless, many)}) == 4
+    else:
+        assert plain == exact == worthless == many
+
+
+@each
+def test_the_own_noise_of_all_observations_may_be_the_policy_s(name, where):
+    """A known standard deviation of √λ is no news, where λ is that of the rewards as they come."""
+    made, log = make(name, where), live(name, where).log
+    model, scale = getattr(made, "model", None), getattr(made, "rewards", None)
+    if not weighs_noise(made) or model is None or name == "w-dbo":  # which fits its own λ
+        pytest.skip("it has no λ of its own")
+    std = float(np.sqrt(model.noise)) * (1.0 if scale is None else scale.units[1])
+    for one, other in zip(told(made, log), told(made, log, std=std), strict=True):
+        np.testing.assert_allclose(np.frombuffer(one), np.frombuffer(other), atol=1e-9)
+
+
+@each
+def test_any_noise_does_no_harm(name, where):
+    """Standard deviations from 1e-9 to 1e9, of rewards that are as far apart, at few points, time and again."""
+    made, rng = make(name, where), np.random.default_rng(8)
+    X = made.space.sample(rng, 3)
+    state = made.start()
+    for number in range(1, 31):
+        std = float(10 ** rng.uniform(-9, 9)) if number % 4 else None
+        x, y = tuple(X[number % 3].tolist()), float(rng.standard_normal() * max(std or 0.0, 0.1))
+        state = made.update(state, Observation(number, float(number), x, y, std=std, repeats=1 + number % 2))
+    assert_inside(made, made.choose(state, ask(31, (tuple(X[0].tolist()),))))
+    try:
+        belief = made.belief(state, ask(31))
+        mean, std = belief.predict(made.space.sample(generator(1), 20))
+    except InvalidInput:
+        return
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert (std >= 0).all()
+    assert np.isfinite(belief.information_gain)
+    assert belief.jitter <= 1e-9

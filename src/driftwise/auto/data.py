@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtri
 
 from driftwise.gp.clock import reckoned, typical_gap
+from driftwise.gp.noise import Own, Pair, all_pairs, appended, location_scale, pair_of, selected
 from driftwise.records import Array, Observation
 
 SPAN = 2000  # the last observations, from which those in use are selected
@@ -18,6 +19,7 @@ PLACE = 0.1  # times √d: radius within which observations count as made at one
 CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
 TAIL = 0.1  # share of the places, at either end, that may be outliers
 REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
+NOTHING = 1e-9  # weight below which an observation is nothing but noise
 CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
 
 
@@ -44,6 +46,7 @@ class Observations:
     y: Array  # (n,)
     frame: Frame
     settled: tuple[float, Array] | None = None  # the typical gap and elapsed times, if these are given
+    own: Own = None  # (n, 2): the noises of the observations' own, if any has one
 
     @classmethod
     def nothing(cls, frame: Frame) -> Observations:
@@ -61,11 +64,12 @@ class Observations:
             np.vstack([self.X[old], seen.x]),
             np.append(self.y[old], seen.y),
             self.frame,
+            own=selected(appended(self.own, len(self), pair_of(seen)), old),
         )
 
     def followed_by(self, later: Observations) -> Observations:
         """These and `later` observations, in the time units of these, so that fits to these can be extended."""
-        at = np.concatenate([self.at, later.at])
+        at, plain = np.concatenate([self.at, later.at]), self.own is None and later.own is None
         return Observations(
             np.concatenate([self.numbers, later.numbers]),
             at,
@@ -73,6 +77,7 @@ class Observations:
             np.concatenate([self.y, later.y]),
             self.frame,
             (self.gap, reckoned(at, self.gap, known=self.elapsed)),
+            None if plain else np.vstack([all_pairs(self.own, len(self)), all_pairs(later.own, len(later))]),
         )
 
     def after(self, number: int) -> Observations:
@@ -82,7 +87,7 @@ class Observations:
     def only(self, rows: NDArray[np.intp]) -> Observations:
         settled = self.settled and (self.settled[0], self.settled[1][rows])
         some = replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
-        return replace(some, settled=settled)
+        return replace(some, settled=settled, own=selected(self.own, rows))
 
     def place(self, number: int) -> int:
         """The index of the first observation from `number` on."""
@@ -93,12 +98,22 @@ class Observations:
         """The weight of each observation; those made at one place count as one together: (n,), Σ = number of places.
 
         A policy that has found the maximum stays there. The mean and the variance of the function are not those of the
-        rewards it got, but about those of the rewards averaged by place.
+        rewards it got, but about those of the rewards averaged by place. With noises of their own, observations at one
+        place count by their precision, and a place where all is noise counts for less than one.
         """
         X = self.X / np.array(self.frame.sides)
         squares = np.square(X).sum(axis=1)
         apart = squares[:, None] + squares[None, :] - 2 * (X @ X.T)
-        return 1 / np.maximum((apart <= _squared(PLACE, X.shape[1])).sum(axis=1), 1)
+        near = apart <= _squared(PLACE, X.shape[1])
+        if self.own is None:
+            return 1 / np.maximum(near.sum(axis=1), 1)
+        return self._precision / np.maximum(near @ self._precision, 1.0)
+
+    @property
+    def _precision(self) -> Array:
+        """The variance of rewards, as a part of that and the known noise variance together: (n,), 1 without noise."""
+        spread = location_scale(self.y, self.own)[1] ** 2
+        return spread / (spread + all_pairs(self.own, len(self))[:, 0])
 
     @cached_property
     def clipped(self) -> Array:
@@ -127,13 +142,26 @@ class Observations:
         squares = float(self.place_weights @ np.square(self.clipped - location))
         scale = float(np.sqrt(squares / chdtri(max(places - 1, 1.0), 1 - CAUTION)))
         # rewards that differ only by rounding have no scale
-        return location, scale if scale > 1e-12 * float(np.abs(self.clipped).max()) else 1.0
+        sizes = np.abs(self.clipped[self.place_weights > NOTHING])
+        return location, scale if scale > 1e-12 * float(sizes.max(initial=0.0)) else 1.0
 
     @cached_property
     def targets(self) -> Array:
         """The rewards, centred and scaled: (n,)."""
         location, scale = self.units
         return (self.clipped - location) / scale
+
+    @cached_property
+    def known_noise(self) -> Array | None:
+        """The known noise variances, in the units of the targets, 0 where none is known: (n,). None: none at all."""
+        if self.own is None or not self.own[:, 0].any():
+            return None
+        return self.own[:, 0] / self.units[1] ** 2
+
+    @property
+    def all_known(self) -> bool:
+        """Whether the noise of every observation is known."""
+        return self.own is not None and bool((self.own[:, 1] == 0).all())
 
     @cached_property
     def gap(self) -> float:
@@ -168,20 +196,21 @@ class Memory:
     """
 
     all: Observations
-    newer: NDArray[np.int64]  # (n,)
+    newer: Array  # (n,); a newer one that is r times as noisy counts as 1/r
     most: int
     span: int = SPAN
 
     @classmethod
     def nothing(cls, frame: Frame, *, most: int, span: int = SPAN) -> Memory:
-        return cls(Observations.nothing(frame), np.zeros(0, dtype=np.int64), most, span)
+        return cls(Observations.nothing(frame), np.zeros(0), most, span)
 
     def observe(self, seen: Observation) -> Memory:
         old = slice(max(len(self.newer) - self.span + 1, 0), None)
         away = (self.all.X[old] - np.array(seen.x)) / np.array(self.all.frame.sides)
         near = np.square(away).sum(axis=1) <= _squared(NEAR, len(seen.x))
         grown = self.all.observe(seen, keep=self.span)
-        return Memory(grown, np.append(self.newer[old] + near, 0), self.most, self.span)
+        superseded = near if grown.own is None else near * _as_exact(grown.own[:-1], pair_of(seen))
+        return Memory(grown, np.append(self.newer[old] + superseded, 0.0), self.most, self.span)
 
     @cached_property
     def selected(self) -> Observations:
@@ -190,3 +219,10 @@ class Memory:
         if n <= self.most:
             return self.all
         return self.all.only(np.sort(np.lexsort((-np.arange(n), self.newer))[: self.most]))
+
+
+def _as_exact(own: Array, pair: Pair) -> Array:
+    """How exact an observation is beside each of the older ones, 1 at most: (n,). Only like is compared with like."""
+    a, b = pair
+    ratio = own[:, 0] / a if a else own[:, 1] / b
+    return np.where(ratio > 0, np.minimum(ratio, 1.0), 1.0)

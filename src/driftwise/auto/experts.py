@@ -8,6 +8,11 @@ a = prior_strength + (i − 1)/2 and b = prior_strength + ½(z_1² + … + z_{i�
 
     p(y_i | y_1 … y_{i−1}) = Γ(a + ½)/Γ(a) (2πb)^−½ (1 + z_i²/2b)^−(a+½) / L_ii        (Student's t)
 
+An observation of known noise variance κ (`gp/noise.py`) has the noise ratio κ/s² in place of λ, with the s of a first
+pass in which s = 1, and one that is the mean of r readings has λ/r. Noise of a known size says nothing about s: with
+p = 1 − κ/(s²L_ii²), the part of the forecast variance that is not such noise, a grows by ½p² and b by
+½p(z² − (1 − p)s²).
+
 Everything is a function of the window alone, so that its cost is bounded and a replay gives the same bits.
 """
 
@@ -15,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from itertools import product
 
@@ -26,6 +31,7 @@ from scipy.special import gammaln
 from driftwise.auto.data import Observations
 from driftwise.gp.kernels import Kernel, Stretched
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, solve_lower
+from driftwise.gp.noise import LEAST
 from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
 
@@ -33,6 +39,7 @@ OUTLIER_PROBABILITY = 0.01  # of an observation, which then says nothing about a
 OUTLIER_SD = 5.0  # the standard deviation of outliers, in units of standardised rewards
 IGNORED = 1e4  # the noise ratio of an observation that is ignored
 PRIOR_STRENGTH = 5.0  # of the prior of the signal's variance, worth 2·PRIOR_STRENGTH observations
+FAINTEST = 0.01  # s² at least, where noise of a known size may be all that there is
 WHOLE = 4096.0  # gaps up to which kernels of time are tabulated if all gaps are whole numbers
 
 
@@ -106,6 +113,20 @@ class Expert:
 
 
 @dataclass(frozen=True, eq=False)
+class Known:
+    """The known noise of the observations of a forecast, 0 where none is known: (n − first,) both."""
+
+    variance: Array  # κ, in the units of the targets
+    ratio: Array  # κ/s², as it was used
+    signal: float  # s²
+
+    def followed_by(self, k: int) -> Known:
+        """And k more, of which nothing is known."""
+        none = np.zeros(k)
+        return Known(np.append(self.variance, none), np.append(self.ratio, none), self.signal)
+
+
+@dataclass(frozen=True, eq=False)
 class Forecast:
     """An expert's one-step-ahead forecasts of the last n − first observations of a window."""
 
@@ -117,12 +138,19 @@ class Forecast:
     noises: Array = field(repr=False)  # (n − first,)
     prior_strength: float
     jitter: float
+    known: Known | None = field(default=None, repr=False)
 
     @cached_property
     def _variance(self) -> tuple[Array, Array]:
         """a and b of the signal's variance before each observation and after the last: (n + 1,) each."""
-        a = self.prior_strength + 0.5 * np.arange(len(self.z) + 1.0)
-        return a, self.prior_strength + 0.5 * np.concatenate([[0.0], np.cumsum(self.z * self.z)])
+        if self.known is None:
+            a, squares = np.arange(len(self.z) + 1.0), self.z * self.z
+        else:
+            p = np.maximum(1 - self.known.ratio / np.square(self.pivots), 0.0)
+            a, squares = np.concatenate([[0.0], np.cumsum(p * p)]), p * (self.z * self.z - (1 - p) * self.known.signal)
+        a = self.prior_strength + 0.5 * a
+        b = self.prior_strength + 0.5 * np.concatenate([[0.0], np.cumsum(squares)])
+        return a, b if self.known is None else np.maximum(b, FAINTEST * a)
 
     @property
     def scale(self) -> float:
@@ -136,11 +164,12 @@ class Forecast:
         z, (a, b) = self.z, self._variance
         a, b = a[:-1], b[:-1]
         log_variance = np.log(b * np.square(self.pivots))
-        return _gammas(self.prior_strength, len(z)) - (a + 0.5) * np.log1p(z * z / (2 * b)) - 0.5 * log_variance
+        gammas = _gammas(self.prior_strength, len(z)) if self.known is None else gammaln(a + 0.5) - gammaln(a)
+        return gammas - (a + 0.5) * np.log1p(z * z / (2 * b)) - 0.5 * log_variance
 
     @cached_property
     def log_predictive(self) -> Array:
-        """The same if an observation is an outlier, N(0, OUTLIER_SD²), with OUTLIER_PROBABILITY: (n − first,)."""
+        """The same if an observation is an outlier, N(0, OUTLIER_SD² + κ), with OUTLIER_PROBABILITY: (n − first,)."""
         return np.logaddexp(*self._regular_or_outlier)
 
     @property
@@ -151,7 +180,8 @@ class Forecast:
 
     @property
     def _regular_or_outlier(self) -> tuple[Array, Array]:
-        outlying = -0.5 * (self.targets / OUTLIER_SD) ** 2 - math.log(OUTLIER_SD)
+        sd = OUTLIER_SD if self.known is None else np.sqrt(OUTLIER_SD**2 + self.known.variance)
+        outlying = -0.5 * (self.targets / sd) ** 2 - np.log(sd)
         return math.log1p(-OUTLIER_PROBABILITY) + self.one_ahead, math.log(OUTLIER_PROBABILITY) + outlying
 
     @property
@@ -164,7 +194,7 @@ class Forecast:
 class Fit(Forecast):
     """The same with W = L⁻¹, from which the expert predicts."""
 
-    W: Array = field(repr=False)  # (n − first, n − first)
+    W: Array = field(repr=False, kw_only=True)  # (n − first, n − first)
 
     @cached_property
     def alpha(self) -> Array:
@@ -176,14 +206,16 @@ class Fit(Forecast):
 
         [[A, Bᵀ], [B, D]] has the factor [[L, 0], [V, C]] with V = BWᵀ and CCᵀ = D − VVᵀ. `targets` are those of all
         n + k, since with more rewards the old ones may be standardised differently; `noises` are those of the new ones.
+        Those of the old ones stay, and that of none of the new ones may be known.
         """
         n = len(self.z)
         V = K[:, :n] @ self.W.T
         C, jitter = cholesky(K[:, n:] - V @ V.T, noises)
         W = extend_inverse_lower(self.W, V, invert_lower(C))
         pivots, noises = np.concatenate([self.pivots, np.diagonal(C)]), np.concatenate([self.noises, noises])
-        jitter = max(self.jitter, jitter)
-        return Fit(self.expert, self.first, pivots, W @ targets, targets, noises, self.prior_strength, jitter, W)
+        jitter, known = max(self.jitter, jitter), self.known and self.known.followed_by(len(K))
+        z, strength = W @ targets, self.prior_strength
+        return Fit(self.expert, self.first, pivots, z, targets, noises, strength, jitter, known, W=W)
 
 
 @lru_cache(maxsize=512)
@@ -195,20 +227,41 @@ def _gammas(prior_strength: float, n: int) -> Array:
     return gammas
 
 
-def forecast(
-    expert: Expert, first: int, K: Array, targets: Array, noises: Array, prior_strength: float
-) -> tuple[Forecast, Array]:
-    """`expert` on the observations from `first` on, whose correlation without noise is K; and L."""
-    L, jitter = cholesky(K, noises)
-    # a copy, so that L, which takes far more memory, is not held
-    pivots, z = np.diagonal(L).copy(), solve_lower(L, targets)
-    return Forecast(expert, first, pivots, z, targets, noises, prior_strength, jitter), L
+@dataclass(frozen=True, eq=False)
+class Window:
+    """What one expert makes its forecasts of: its observations, from index `first` on, and their correlations."""
 
+    expert: Expert
+    first: int
+    K: Array  # (n − first, n − first), without noise
+    targets: Array  # (n − first,)
+    noises: Array  # (n − first,): the expert's own ratios, divided by the number of readings
+    known: Array | None  # (n − first,): κ, 0 where it is not known
+    prior_strength: float
 
-def fit(expert: Expert, first: int, K: Array, targets: Array, noises: Array, prior_strength: float) -> Fit:
-    """The same, ready to predict."""
-    made, L = forecast(expert, first, K, targets, noises, prior_strength)
-    return Fit(expert, first, made.pivots, made.z, targets, noises, prior_strength, made.jitter, invert_lower(L))
+    def forecast(self) -> tuple[Forecast, Array]:
+        """The forecasts, and L."""
+        made, L = self._with_signal(1.0)
+        return (made, L) if self.known is None else self._with_signal(made.scale**2)
+
+    def fit(self) -> Fit:
+        """The same, ready to predict."""
+        made, L = self.forecast()
+        shared = {each.name: getattr(made, each.name) for each in fields(made)}
+        return Fit(**shared, W=invert_lower(L))
+
+    def _with_signal(self, square: float) -> tuple[Forecast, Array]:
+        """With the known noises relative to this variance of the signal."""
+        noises, known = self.noises, None
+        if self.known is not None:
+            known = Known(self.known, self.known / square, square)
+            least = np.where(self.noises == IGNORED, IGNORED, LEAST)
+            noises = np.where(self.known > 0, np.maximum(known.ratio, least), self.noises)
+        L, jitter = cholesky(self.K, noises)
+        # a copy, so that L, which takes far more memory, is not held
+        pivots, z = np.diagonal(L).copy(), solve_lower(L, self.targets)
+        made = Forecast(self.expert, self.first, pivots, z, self.targets, noises, self.prior_strength, jitter, known)
+        return made, L
 
 
 @dataclass(frozen=True)
@@ -255,25 +308,27 @@ class Bank:
 
     def fits(self, experts: Sequence[Expert], data: Observations) -> list[Fit]:
         """The experts fitted to a window."""
-        return [fit(*inputs) for inputs in self._inputs(experts, data)]
+        return [window.fit() for window in self._windows(experts, data)]
 
     def forecasts(self, experts: Sequence[Expert], data: Observations) -> list[Forecast]:
         """Their forecasts of a window."""
-        return [forecast(*inputs)[0] for inputs in self._inputs(experts, data)]
+        return [window.forecast()[0] for window in self._windows(experts, data)]
 
-    def _inputs(
-        self, experts: Sequence[Expert], data: Observations
-    ) -> Iterator[tuple[Expert, int, Array, Array, Array, float]]:
-        """The arguments of `fit` and `forecast`, for each expert."""
+    def _windows(self, experts: Sequence[Expert], data: Observations) -> Iterator[Window]:
         for e, A in zip(experts, self._correlations(experts, data), strict=True):
-            f = data.place(e.since)
-            yield e, f, A, data.targets[f:], e.noises(data.numbers[f:]), self.prior_strength
+            yield self.window(e, A, data, slice(data.place(e.since), len(data)))
+
+    def window(self, expert: Expert, A: Array, data: Observations, used: slice) -> Window:
+        """`expert` on the observations `used` of `data`, whose correlations are A."""
+        noises, known = noises_of(expert, data)[used], data.known_noise
+        ours = None if known is None else known[used]
+        return Window(expert, used.start, A, data.targets[used], noises, ours, self.prior_strength)
 
     def extended(self, fits: Sequence[Fit], data: Observations, *, known: int) -> list[Fit]:
         """The fits after further observations: they are fits to the first `known` of `data`."""
         rows = self._correlations([f.expert for f in fits], data, known)
         return [
-            f.extended(A, data.targets[f.first :], f.expert.noises(data.numbers[known:]))
+            f.extended(A, data.targets[f.first :], noises_of(f.expert, data)[known:])
             for f, A in zip(fits, rows, strict=True)
         ]
 
@@ -294,6 +349,15 @@ class Bank:
         """K_S∘K_T + vK_h: (n, n)."""
         A = self.kernel(expert.shape)(X, X) * expert.time(clock, clock)
         return A + expert.level.variance * expert.level.time(clock, clock) if expert.level else A
+
+
+def noises_of(expert: Expert, data: Observations) -> Array:
+    """The expert's noise ratio of each observation, for the mean of r readings a rth of it: (n,)."""
+    noises = expert.noises(data.numbers)
+    if data.own is None:
+        return noises
+    shared = (data.own[:, 1] > 0) & (noises != IGNORED)
+    return np.where(shared, noises * data.own[:, 1], noises)
 
 
 def _in_time(kernels: Iterable[TimeKernel], now: Array, clock: Array) -> Iterator[tuple[TimeKernel, Array]]:

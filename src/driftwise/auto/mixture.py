@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.auto.data import Observations
-from driftwise.auto.experts import Bank, Fit, fit
+from driftwise.auto.experts import Bank, Fit
 from driftwise.auto.stacked import Predictor, Stacked
 from driftwise.records import Array, Observation, Point
 
@@ -67,8 +67,7 @@ class Mixture:
         heaviest = self.fits[int(np.argmax(self.shares))]
         before = self.data.only(np.arange(heaviest.first))
         A = self.bank.covariance(heaviest.expert, before.X, before.clock)
-        noises = heaviest.expert.noises(before.numbers)
-        old = fit(heaviest.expert, 0, A, self.data.targets[: heaviest.first], noises, heaviest.prior_strength)
+        old = self.bank.window(heaviest.expert, A, self.data, slice(0, heaviest.first)).fit()
         return replace(self, data=before, fits=(old,), shares=np.ones(1), now=then)
 
     # --- what it says -------------------------------------------------------------------------------------------

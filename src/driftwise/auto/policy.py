@@ -57,7 +57,10 @@ class AutoState:
         known = len(self.search.data)
         if len(data) == known:
             return fits, w
-        fits = tuple(bank.extended(fits, data, known=known))
+        if data.own is None:
+            fits = tuple(bank.extended(fits, data, known=known))
+        else:  # with more rewards the known noises may be scaled differently
+            fits = tuple(bank.fits([f.expert for f in fits], data))
         new = self._new_experts(fits[0]) if bank.changes else ()
         fits += tuple(bank.fits(new, data))
         return fits, weight_path(fits, np.append(w, np.zeros(len(new))), data, known)[-1]
@@ -161,6 +164,10 @@ class Auto:
     @property
     def memory(self) -> int:
         return self.span + BLOCK
+
+    @property
+    def weighs_noise(self) -> bool:
+        return True
 
     def start(self) -> AutoState:
         frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told)

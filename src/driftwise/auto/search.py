@@ -75,8 +75,14 @@ class Pool:
 class Search:
     """The whole bank on the memory: which experts to follow until the next search, and their weights."""
 
-    bank: Bank
+    whole: Bank
     memory: Memory
+
+    @cached_property
+    def bank(self) -> Bank:
+        """The bank; if the noise of every observation is known, with one noise only, as they would all be the same."""
+        noises = self.whole.noises
+        return replace(self.whole, noises=noises[len(noises) // 2 :][:1]) if self.data.all_known else self.whole
 
     @property
     def data(self) -> Observations:

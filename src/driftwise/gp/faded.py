@@ -6,13 +6,14 @@ variance is λ/u_s at observation s: A = K + λU⁻¹, a(x) = A⁻¹k(x),
     μ̃ = aᵀy,    σ̃² = k(x,x) − kᵀa,    σ́² = σ̃² − λ Σ_s a_s² (1/u_s − 1)
 
 σ̃ is the single-weighted deviation, which WGP-UCB's β multiplies. σ́² = λφᵀV⁻¹ṼV⁻¹φ ≤ σ̃² is the double-weighted one,
-which the paper deems out of reach for kernels; the formula for it is ours.
+which the paper deems out of reach for kernels; the formula for it is ours. Where observations have a noise of their own
+(`gp/noise.py`), λ_s takes the place of λ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,16 +34,14 @@ class WeightedPosterior:
     (0.2, 0.4)
     """
 
-    aged: Posterior  # its K has λ(1/u − 1) on the diagonal already, to which it adds λ
+    aged: Posterior  # its K has λ_s(1/u_s − 1) on the diagonal already, to which it adds λ_s
     u: Array = field(repr=False)  # (n,), oldest first
     double: bool = False
 
     @classmethod
     def of(cls, posterior: Posterior, u: Array, *, double: bool = False) -> WeightedPosterior:
         """Of the observations of `posterior`, weighted by u, in (0, 1]."""
-        noise, K = posterior.noise, posterior.K + np.diag(posterior.noise * (1 / u - 1))
-        aged = Posterior(posterior.kernel, noise, posterior.standardise, posterior.X, posterior.y, K)
-        return cls(aged, u, double)
+        return cls(replace(posterior, K=posterior.K + np.diag(posterior.noises * (1 / u - 1)), factor=None), u, double)
 
     def __len__(self) -> int:
         return len(self.aged)
@@ -68,7 +67,7 @@ class WeightedPosterior:
             return mean, std, dmean, dstd
         a = self.aged.weights(X)
         narrowed = self._narrowed(std, a)
-        slope = std[:, None] * dstd - self.noise * self.aged.weights_slope(X, a * (1 / self.u - 1))
+        slope = std[:, None] * dstd - self.noise * self.aged.weights_slope(X, a * self._surplus)
         return mean, narrowed, dmean, slope / np.maximum(narrowed, 1e-12)[:, None]
 
     def weights(self, X: Array) -> Array:
@@ -81,9 +80,9 @@ class WeightedPosterior:
         if not len(self):
             return 0.0
         # λU⁻² in place of λU⁻¹ on the diagonal: ½ ln det(K + λU⁻²) − ½ Σ ln(λ/u²)
-        u, noise = self.u, self.noise
-        L, _ = cholesky(self.aged.K + np.diag(noise / u**2 - noise / u), noise)
-        return max(float(np.log(np.diagonal(L)).sum() - 0.5 * np.log(noise / u**2).sum()), 0.0)
+        u, noises = self.u, self.aged.noises
+        L, _ = cholesky(self.aged.K + np.diag(noises / u**2 - noises / u), noises)
+        return max(float(np.log(np.diagonal(L)).sum() - 0.5 * np.log(noises / u**2).sum()), 0.0)
 
     @property
     def kernel(self) -> Kernel:
@@ -105,7 +104,12 @@ class WeightedPosterior:
     def jitter(self) -> float:
         return self.aged.jitter
 
+    @property
+    def _surplus(self) -> Array:
+        """λ_s(1/u_s − 1)/λ: (n,)."""
+        return self.aged.noises / self.noise * (1 / self.u - 1)
+
     def _narrowed(self, std: Array, a: Array) -> Array:
         """σ́ from σ̃ and a."""
-        narrowed: Array = np.sqrt(np.maximum(std**2 - self.noise * (a**2 @ (1 / self.u - 1)), 0.0))
+        narrowed: Array = np.sqrt(np.maximum(std**2 - self.noise * (a**2 @ self._surplus), 0.0))
         return narrowed

@@ -12,6 +12,8 @@ With K and y the window's kernel rows and rewards, those of the new observation 
 
 where the product Z K, of two rows with w + 1, is nearly all the cost of a step. The same Z, D and C turn α = A⁻¹K, the
 weights of the observations, into the next: with a row of zeros behind, α += Zᵀ D C, and forgetting drops the first row.
+
+While the window has an observation with a noise of its own (`gp/noise.py`), everything is computed afresh at each step.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.buffers import SharedRows
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import Factor, Inverse, WindowInverse, add_outer, cholesky, solve_lower
-from driftwise.gp.posterior import Posterior, location_scale
+from driftwise.gp.noise import PLAIN, Own, Pair, appended, location_scale, log_total, pair_of, selected, variances
+from driftwise.gp.posterior import Posterior
 from driftwise.records import Array, Observation, Point
 
 Index = NDArray[np.intp]
+Units = tuple[float, float]
 
 REFRESH = 512  # everything is computed afresh when the observation's number passes a multiple of this
 # the noise, as a part of the largest prior variance:
@@ -110,6 +114,7 @@ class GridPosterior:
     last: int  # the number of the newest observation
     fixed_units: tuple[float, float] | None = None
     alpha: Array | None = None  # (w, n): A⁻¹K, updated if `weighing` asked for it
+    own: Own = None  # (w, 2): the noises of the observations' own, if any has one
 
     @classmethod
     def prior(cls, grid: Grid) -> GridPosterior:
@@ -118,20 +123,25 @@ class GridPosterior:
         return cls._from_contents(grid, np.zeros(0, dtype=np.intp), nothing, 0)
 
     @classmethod
-    def _from_contents(cls, grid: Grid, where: Index, Y: Array, last: int) -> GridPosterior:
+    def _from_contents(
+        cls, grid: Grid, where: Index, Y: Array, last: int, *, own: Own = None, units: Units | None = None
+    ) -> GridPosterior:
         K = grid.rows(where)
-        own = K[:, where]
-        L, _ = cholesky(own, grid.noise)
+        inner = K[:, where]
+        noises = _noises(grid, Y, own, units)
+        L, _ = cholesky(inner, noises)
         V = solve_lower(L, K)
-        engine = Inverse if grid.relative_noise >= WELL_CONDITIONED else Factor
+        well = own is None and grid.relative_noise >= WELL_CONDITIONED
         return cls(
             grid=grid,
             contents=SharedRows.of(where, Y, K, room=SPARE),
-            window=engine.of(own, grid.noise),
+            window=Inverse.of(inner, grid.noise) if well else Factor.of(inner, noises),
             mean=solve_lower(L, Y).T @ V,
             var=grid.prior - np.einsum("wn,wn->n", V, V),
-            information_gain=float(np.log(np.diagonal(L)).sum() - 0.5 * len(own) * np.log(grid.noise)),
+            information_gain=float(np.log(np.diagonal(L)).sum() - 0.5 * log_total(noises, len(inner))),
             last=last,
+            fixed_units=units,
+            own=own,
         )
 
     def __len__(self) -> int:
@@ -163,15 +173,23 @@ class GridPosterior:
         if not math.isfinite(seen.y):
             raise InvalidInput(f"a reward must be finite, got {seen.y!r}")
         drop = 0 if keep is None else max(len(self) + 1 - keep, 0)
-        if drop > 1 or self._due(seen.number):
-            Y = np.vstack([self.Y[drop:], self._target(seen.y)])
-            fresh = self._from_contents(self.grid, np.append(self.where[drop:], i), Y, seen.number)
-            return fresh if self.alpha is None else fresh.weighing()
+        own = pair_of(seen)
+        if drop > 1 or self._due(seen.number) or self.own is not None or own != PLAIN:
+            return self._afresh(i, seen.y, seen.number, own, drop=drop)
         return self._change(i, seen.y, seen.number, drop=drop)
 
     def _due(self, number: int) -> bool:
         """Whether everything is computed afresh at this number."""
         return number // REFRESH != self.last // REFRESH or self.grid.relative_noise < SINGULAR
+
+    def _afresh(
+        self, i: int, y: float, number: int, own: Pair, *, drop: int, units: Units | None = None
+    ) -> GridPosterior:
+        """Observe candidate i and forget the oldest `drop`: computed from the contents alone."""
+        where, Y = np.append(self.where[drop:], i), np.vstack([self.Y[drop:], self._target(y)])
+        pairs = selected(appended(self.own, len(self), own), slice(drop, None))
+        fresh = self._from_contents(self.grid, where, Y, number, own=pairs, units=units)
+        return fresh if self.alpha is None else fresh.weighing()
 
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, if drop is 1, forget the oldest."""
@@ -204,7 +222,11 @@ class GridPosterior:
         for x in points:
             i = self.grid.index(x)
             mean = float(imagined.predict(self.grid.points)[0][i])
-            imagined = imagined._change(i, location + scale * mean, self.last, drop=0)
+            y = location + scale * mean
+            if self.own is None:
+                imagined = imagined._change(i, y, self.last, drop=0)
+            else:
+                imagined = imagined._afresh(i, y, self.last, PLAIN, drop=0, units=self.units)
         return imagined
 
     # --- what it says -------------------------------------------------------------------------------------------
@@ -242,14 +264,14 @@ class GridPosterior:
         """(location, scale) of the standardised rewards: a reward is location + scale · target."""
         if self.fixed_units is not None:
             return self.fixed_units
-        return location_scale(self.Y[:, 0]) if self.grid.standardise else (0.0, 1.0)
+        return _units(self.grid, self.Y, self.own)
 
     @cached_property
     def general(self) -> Posterior:
         """The same posterior, to be asked anywhere."""
         X, grid = self.observed, self.grid
         y, K = self.Y[:, 0].copy(), grid.kernel(X, X)
-        return Posterior(grid.kernel, grid.noise, grid.standardise, X, y, K, self.fixed_units)
+        return Posterior(grid.kernel, grid.noise, grid.standardise, X, y, K, self.fixed_units, own=self.own)
 
     @property
     def jitter(self) -> float:
@@ -258,3 +280,16 @@ class GridPosterior:
 
     def _target(self, y: float) -> Array:
         return np.array([y, 1.0]) if self.grid.standardise else np.array([y])
+
+
+def _units(grid: Grid, Y: Array, own: Own) -> Units:
+    """(location, scale) of rewards Y."""
+    return location_scale(Y[:, 0], own) if grid.standardise else (0.0, 1.0)
+
+
+def _noises(grid: Grid, Y: Array, own: Own, units: Units | None) -> float | Array:
+    """λ, or that of each observation: (w,). The scale is that of the rewards, or of `units` if these are given."""
+    if own is None:
+        return grid.noise
+    scale = (units or _units(grid, Y, own))[1] if grid.standardise else 1.0
+    return variances(own, grid.noise, scale=scale, prior=float(grid.prior.max()))

@@ -20,6 +20,9 @@ filter: ρ²Σ + (1−ρ²)K in place of Σ leaves K − Σ = D times ρ².)
 Time is counted from one observation to the next, in the log's order. A gap backwards counts as 0, and a pause as at
 most LONG units of the kernel. If the next time shows that the last one was wrong, the last observation is applied again
 at a corrected time: the state before it is stored for that.
+
+An observation of known standard deviation (`gp/noise.py`) has its own noise variance in place of λ. If rewards are
+standardised it is divided by their variance up to this observation: what a filter has taken in cannot be scaled again.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.buffers import SharedRows
 from driftwise.gp.clock import LONG, bound, middle
 from driftwise.gp.grid import Grid
+from driftwise.gp.noise import PLAIN, pair_of, variances
 from driftwise.gp.time_kernels import StateSpace
 from driftwise.records import Array, Observation, Point
 
@@ -42,21 +46,26 @@ BLOCK = 64  # observations after which the vectors in `recent` are added to `bas
 
 @dataclass(frozen=True)
 class Rewards:
-    """Count, mean and sum of squared deviations of all rewards so far (Welford's recursion)."""
+    """Count, mean and sum of squared deviations of all rewards so far (Welford's recursion).
+
+    A reward of known noise variance has the weight 1/(1 + noise/scale²)², with the scale before it, and others have 1.
+    """
 
     count: int = 0
     mean: float = 0.0
     squares: float = 0.0
+    weight: float = 0.0  # Σ w
 
-    def append(self, y: float) -> Rewards:
-        count = self.count + 1
-        mean = self.mean + (y - self.mean) / count
-        return Rewards(count, mean, self.squares + (y - self.mean) * (y - mean))
+    def append(self, y: float, *, noise: float = 0.0) -> Rewards:
+        w = (1 + noise / self.units[1] ** 2) ** -2 if noise else 1.0
+        weight = self.weight + w
+        mean = self.mean + w * (y - self.mean) / weight
+        return Rewards(self.count + 1, mean, self.squares + w * (y - self.mean) * (y - mean), weight)
 
     @property
     def units(self) -> tuple[float, float]:
-        """Location and scale, as `posterior.location_scale` of them all."""
-        scale = math.sqrt(self.squares / max(self.count, 1))
+        """Location and scale, as `noise.location_scale` of them all."""
+        scale = math.sqrt(max(self.squares, 0.0) / (self.weight or 1.0))  # rounding can leave −1e−17
         return self.mean, scale if scale > 1e-12 * max(1.0, abs(self.mean)) else 1.0
 
 
@@ -128,7 +137,7 @@ class GridFilter:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
         imagined = self
         for x in points:
-            imagined = imagined._explained(*imagined._column(self.grid.index(x)))
+            imagined = imagined._explained(*imagined._column(self.grid.index(x), self.grid.noise))
         return imagined
 
     # --- what it says -------------------------------------------------------------------------------------------
@@ -193,7 +202,9 @@ class GridFilter:
         before = replace(self._moved(at), shown=at)
         if len(before.recent) >= BLOCK:
             before = before._folded()
-        c, s = before._column(i)
+        rewards = before.rewards.append(seen.y, noise=pair_of(seen)[0])
+        noise = before._noise(seen, rewards)
+        c, s = before._column(i, noise)
         target = np.array([seen.y, 1.0]) if self.grid.standardise else np.array([seen.y])
         visits = before.visits.copy()
         visits[i] += 1
@@ -201,23 +212,31 @@ class GridFilter:
             before._explained(c, s),
             mean=before.mean + ((target - before.mean[:, 0, i]) / s)[:, None, None] * c,
             visits=visits,
-            rewards=before.rewards.append(seen.y),
-            information_gain=before.information_gain + 0.5 * math.log(s / self.grid.noise),
+            rewards=rewards,
+            information_gain=before.information_gain + 0.5 * math.log(s / noise),
         )
+
+    def _noise(self, seen: Observation, rewards: Rewards) -> float:
+        """The noise variance of `seen`, the last of these rewards."""
+        if (own := pair_of(seen)) == PLAIN:
+            return self.grid.noise
+        scale = rewards.units[1] if self.grid.standardise else 1.0
+        prior = float(self.grid.prior.max())
+        return float(np.max(variances(np.array([own]), self.grid.noise, scale=scale, prior=prior)))
 
     @property
     def _prior(self) -> Array:
         """P, (m, m)."""
         return self.time.covariance(self.now)
 
-    def _column(self, i: int) -> tuple[Array, float]:
-        """c = Σ e_i, (m, n), and s = Σ_ii + λ. Σ_ii ≥ 0, of which rounding can leave less."""
+    def _column(self, i: int, noise: float) -> tuple[Array, float]:
+        """c = Σ e_i, (m, n), and s = Σ_ii + λ_i. Σ_ii ≥ 0, of which rounding can leave less."""
         c = self._prior[:, :1] * self.grid.row(i)
         if self.base is not None:
             c = c - self._base_column(self.base, i)
         if len(self.recent):
             c = c - self._recent_column(i)
-        return c, max(float(c[0, i]), 0.0) + self.grid.noise
+        return c, max(float(c[0, i]), 0.0) + noise
 
     def _base_column(self, base: Array, i: int) -> Array:
         """(Φ D Φᵀ) e_i of the D in `base`, from `base_time` to now: (m, n)."""

@@ -23,13 +23,13 @@ JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, �
 def cholesky(K: Array, noise: float | Array = 0.0) -> tuple[Array, float]:
     """Lower L with L Lᵀ = K + diag(noise) + jitter·scale I for the smallest jitter of the ladder that works.
 
-    Returned with that jitter. The noise is one for all rows or one for each; the scale is the diagonal's largest
-    entry, noise included.
+    Returned with that jitter. The noise is one for all rows or one for each; the scale is K's largest diagonal entry
+    and the smallest noise, so that a row of huge noise does not blur the others.
     """
     n = len(K)
     if not n:
         return np.zeros((0, 0)), 0.0
-    scale = max(float(np.max(np.diagonal(K) + noise)), 1e-300)
+    scale = max(float(np.max(np.diagonal(K)) + np.min(noise)), 1e-300)
     for jitter in JITTERS:
         A = np.array(K.T, order="F")  # K = Kᵀ: the transpose is in Fortran's order already
         A.ravel(order="K")[:: n + 1] += noise + jitter * scale
@@ -53,8 +53,8 @@ def solve_lower(L: Array, B: Array) -> Array:
     return solved
 
 
-def invert_positive(K: Array, noise: float = 0.0) -> Array:
-    """(K + λI)⁻¹ for a symmetric positive definite matrix, symmetric to the bit."""
+def invert_positive(K: Array, noise: float | Array = 0.0) -> Array:
+    """(K + diag(λ))⁻¹ for a symmetric positive definite matrix, symmetric to the bit."""
     return invert_factored(cholesky(K, noise)[0])
 
 
@@ -184,15 +184,18 @@ class Inverse:
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """K and the Cholesky factor of A; a slide is one LAPACK factorisation."""
+    """K and the Cholesky factor of A; a slide is one LAPACK factorisation.
+
+    If every row has a noise of its own it is not for appending and sliding, only for `solve`.
+    """
 
     K: Array
     L: Array
-    noise: float
+    noise: float | Array
     jitter: float = 0.0  # what the factor took
 
     @classmethod
-    def of(cls, K: Array, noise: float) -> Factor:
+    def of(cls, K: Array, noise: float | Array) -> Factor:
         L, jitter = cholesky(K, noise)
         return cls(K, L, noise, jitter)
 

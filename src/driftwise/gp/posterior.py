@@ -1,7 +1,8 @@
 """The Gaussian-process posterior over a window of observations: Eqs. (1) and (2) of the paper.
 
 A `Posterior` never changes: `append`, `drop_oldest` and `observe` return the next one. Notation as in docs/notation.md:
-A = K + λI, L Lᵀ = A, W = L⁻¹, so that A⁻¹ = WᵀW.
+A = K + λI, L Lᵀ = A, W = L⁻¹, so that A⁻¹ = WᵀW. Where observations have a noise of their own (`gp/noise.py`),
+A = K + diag(λ_i), and it is factorised anew after each.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import border, cholesky, extend_inverse_lower, invert_lower, times_lower
+from driftwise.gp.noise import PLAIN, Own, Pair, appended, location_scale, log_total, pair_of, selected, variances
 from driftwise.records import Array, Observation, Point
 
 _NOTHING = np.zeros((0, 0))
@@ -44,6 +46,7 @@ class Posterior:
     K: Array = field(default_factory=_NOTHING.copy, repr=False)  # (n, n)
     fixed_units: tuple[float, float] | None = field(default=None, repr=False)  # what `units` says, whatever y is
     factor: tuple[Array, float] | None = field(default=None, repr=False)  # W and its jitter, if these are known for K
+    own: Own = field(default=None, repr=False)  # (n, 2): the noises of the observations' own, if any has one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
@@ -53,9 +56,11 @@ class Posterior:
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
-    def append(self, x: Sequence[float] | Array, y: float) -> Posterior:
-        """The posterior after one more observation: O(n²)."""
+    def append(self, x: Sequence[float] | Array, y: float, *, own: Pair = PLAIN) -> Posterior:
+        """The posterior after one more observation: O(n²), or O(n³) if any has a noise of its own."""
         X, y_all, K = self._appended(x, y)
+        if self.own is not None or own != PLAIN:
+            return self._with(X, y_all, K, own=appended(self.own, len(self), own))
         v = self._W @ K[-1, :-1]
         s2 = max(K[-1, -1] - v @ v, 0.0) + self.noise
         if s2 <= SINGULAR * np.diagonal(K).max():
@@ -67,23 +72,24 @@ class Posterior:
         """The posterior without the oldest; the factor is computed anew when needed, so errors do not accumulate."""
         if not len(self):
             raise InvalidInput("drop_oldest needs an observation to drop, got none; append one first")
-        return self._with(self.X[1:], self.y[1:], self.K[1:, 1:])
+        return self._with(self.X[1:], self.y[1:], self.K[1:, 1:], own=selected(self.own, slice(1, None)))
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> Posterior:
         """The posterior after `seen`, of the last `keep` observations if that is given.
 
         With `keep` the answer depends on these observations alone, to the last bit, and not on the path to them.
         """
-        checks.like("seen", seen, ("x", "y"), "an Observation")
+        checks.like("seen", seen, ("x", "y", "std", "repeats"), "an Observation")
         if keep is None:
-            return self.append(seen.x, seen.y)
-        checks.count("keep", keep)
+            return self.append(seen.x, seen.y, own=pair_of(seen))
+        kept = slice(-checks.count("keep", keep), None)
         X, y, K = self._appended(seen.x, seen.y)
-        return self._with(X[-keep:], y[-keep:], K[-keep:, -keep:])
+        own = selected(appended(self.own, len(self), pair_of(seen)), kept)
+        return self._with(X[kept], y[kept], K[kept, kept], own=own)
 
     def select(self, kept: NDArray[np.intp]) -> Posterior:
         """Of the observations at the indices `kept` alone, oldest first."""
-        return self._with(self.X[kept], self.y[kept], self.K[np.ix_(kept, kept)])
+        return self._with(self.X[kept], self.y[kept], self.K[np.ix_(kept, kept)], own=selected(self.own, kept))
 
     def imagine(self, points: Sequence[Point]) -> Posterior:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
@@ -140,8 +146,8 @@ class Posterior:
 
     @property
     def information_gain(self) -> float:
-        """½ ln det(I + K/λ), from the factor's diagonal."""
-        gain = -np.log(np.diagonal(self._W)).sum() - 0.5 * len(self) * np.log(self.noise)
+        """½ ln det(I + K/λ), from the factor's diagonal: ½ ln det A − ½ Σ ln λ_i."""
+        gain = -np.log(np.diagonal(self._W)).sum() - 0.5 * log_total(self.noises, len(self))
         return max(float(gain), 0.0)  # rounding can leave −1e−17
 
     @property
@@ -156,13 +162,21 @@ class Posterior:
         """(location, scale) of the standardised rewards: a reward is location + scale · target."""
         if self.fixed_units is not None:
             return self.fixed_units
-        return location_scale(self.y) if self.standardise else (0.0, 1.0)
+        return location_scale(self.y, self.own) if self.standardise else (0.0, 1.0)
 
     @cached_property
     def targets(self) -> Array:
         """The rewards, centred and scaled with `standardise`: (n,)."""
         location, scale = self.units
         return (self.y - location) / scale if self.standardise else self.y
+
+    @cached_property
+    def noises(self) -> float | Array:
+        """λ, or that of each observation if any has one of its own: (n,)."""
+        if self.own is None:
+            return self.noise
+        prior = float(self.kernel.diagonal(self.X).max())
+        return variances(self.own, self.noise, scale=self.units[1] if self.standardise else 1.0, prior=prior)
 
     # --- machinery ----------------------------------------------------------------------------------------------
 
@@ -173,7 +187,7 @@ class Posterior:
             return self.factor
         if not len(self):
             return _NOTHING, 0.0
-        L, jitter = cholesky(self.K, self.noise)
+        L, jitter = cholesky(self.K, self.noises)
         return invert_lower(L), jitter
 
     @property
@@ -208,19 +222,12 @@ class Posterior:
         K = border(self.K, k, float(self.kernel.diagonal(row)[0]))
         return np.vstack([X, row]), np.append(self.y, y), K
 
-    def _with(self, X: Array, y: Array, K: Array, factor: tuple[Array, float] | None = None) -> Posterior:
+    def _with(
+        self, X: Array, y: Array, K: Array, factor: tuple[Array, float] | None = None, *, own: Own = None
+    ) -> Posterior:
         """Of other observations; what is not given is computed from these alone."""
-        return replace(self, X=X, y=y, K=K, factor=factor)
+        return replace(self, X=X, y=y, K=K, factor=factor, own=own)
 
 
 def _row(name: str, given: Any) -> tuple[float, ...]:
     return checks.each(name, given, checks.size, "[(0.5,)]")
-
-
-def location_scale(y: Array) -> tuple[float, float]:
-    """Mean and standard deviation; the scale is 1 if all rewards are equal."""
-    if not len(y):
-        return 0.0, 1.0
-    location, scale = float(y.mean()), float(y.std())
-    # rewards that differ only by rounding count as equal
-    return location, scale if scale > 1e-12 * float(np.abs(y).max()) else 1.0

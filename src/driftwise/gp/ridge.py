@@ -2,6 +2,7 @@
 
 With V = λI + Σ u_s x_s x_sᵀ and b = Σ u_s y_s x_s, the mean at x is xᵀV⁻¹b and, as φ(x) = x, σ(x) = √λ·‖x‖_{V⁻¹}, so
 that β multiplies the same standard deviation as everywhere else. Where linear bandits write β′‖x‖_{V⁻¹}, β = β′/√λ.
+An observation whose noise variance λ_s is its own (`gp/noise.py`) has the weight u_s = λ/λ_s, HEAVIEST at most.
 """
 
 from __future__ import annotations
@@ -13,7 +14,23 @@ import numpy as np
 
 from driftwise.errors import InvalidInput
 from driftwise.gp.linalg import invert_positive
+from driftwise.gp.noise import PLAIN, Own, all_pairs, pair_of
 from driftwise.records import Array, Observation, Point
+
+HEAVIEST = 1e6  # weight of an observation: with larger ones V would lose the others in rounding
+
+
+def weights_of(own: Own, n: int, noise: float, *, scale: float = 1.0) -> Array:
+    """u = λ/λ_s of n observations: (n,)."""
+    a, b = all_pairs(own, n).T
+    return np.minimum(noise / (a / scale**2 + b * noise), HEAVIEST)
+
+
+def weight_of(seen: Observation, noise: float, *, scale: float = 1.0) -> float:
+    """The same of one observation."""
+    if (pair := pair_of(seen)) == PLAIN:
+        return 1.0
+    return float(weights_of(np.array([pair]), 1, noise, scale=scale)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,26 +49,27 @@ class Ridge:
         return cls(noise, np.eye(dim) / noise, np.zeros((dim, 2)))
 
     @classmethod
-    def from_contents(cls, X: Array, y: Array, noise: float) -> Ridge:
-        """Of the rows of X, (n, d), and their rewards, (n,)."""
-        V = X.T @ X + noise * np.eye(X.shape[1])
-        return cls(noise, invert_positive(V), X.T @ np.column_stack([y, np.ones(len(y))]), len(y))
+    def from_contents(cls, X: Array, y: Array, noise: float, u: Array | None = None) -> Ridge:
+        """Of the rows of X, (n, d), and their rewards, (n,), with the weights u, (n,), if these are not 1."""
+        U = X if u is None else u[:, None] * X
+        V = X.T @ U + noise * np.eye(X.shape[1])
+        return cls(noise, invert_positive(V), U.T @ np.column_stack([y, np.ones(len(y))]), len(y))
 
     def __len__(self) -> int:
         return self.count
 
-    def plus(self, x: Array, y: float) -> Ridge:
-        """After one more observation (Sherman & Morrison)."""
-        return self._changed(x, y, +1)
+    def plus(self, x: Array, y: float, u: float = 1.0) -> Ridge:
+        """After one more observation, of weight u (Sherman & Morrison)."""
+        return self._changed(x, y, +1, u)
 
     def minus(self, x: Array, y: float) -> Ridge:
         """Without an observation."""
-        return self._changed(x, y, -1)
+        return self._changed(x, y, -1, 1.0)
 
-    def _changed(self, x: Array, y: float, sign: int) -> Ridge:
+    def _changed(self, x: Array, y: float, sign: int, u: float) -> Ridge:
         v = self.inverse @ x
-        inverse = self.inverse - np.outer(v, v) * (sign / (1 + sign * float(x @ v)))
-        return replace(self, inverse=inverse, b=self.b + sign * np.outer(x, [y, 1.0]), count=self.count + sign)
+        inverse = self.inverse - np.outer(v, v) * (sign * u / (1 + sign * u * float(x @ v)))
+        return replace(self, inverse=inverse, b=self.b + sign * u * np.outer(x, [y, 1.0]), count=self.count + sign)
 
     def leverage(self, x: Array) -> float:
         """xᵀV⁻¹x: near 1 for an observation that is the only one in its direction."""
@@ -112,7 +130,7 @@ class Ridge:
     def observe(self, seen: Observation, *, keep: int | None = None) -> Ridge:
         if keep is not None:
             raise InvalidInput("a linear posterior keeps no window of its own; use sw-linucb")
-        return self.plus(np.array(seen.x), seen.y)
+        return self.plus(np.array(seen.x), seen.y, weight_of(seen, self.noise))
 
     def weights(self, X: Array) -> Array:
         raise InvalidInput("a linear posterior keeps no observations, so it has no weights on them")

@@ -79,6 +79,11 @@ def decision(policy: AnyPolicy, state: Any, ask: Ask) -> Decision:
         return Decision(x)
 
 
+def weighs_noise(policy: AnyPolicy) -> bool:
+    """Whether a policy uses the `std` and the `repeats` of an observation; one that does not say so does not."""
+    return bool(getattr(policy, "weighs_noise", False))
+
+
 def replay(policy: Policy[S], log: Iterable[Observation]) -> S:
     """The state after `log`: an optimiser is a fold."""
     return reduce(policy.update, log, policy.start())
@@ -134,6 +139,11 @@ class BasePolicy(Generic[S]):
     def memory(self) -> int | None:
         return None
 
+    @property
+    def weighs_noise(self) -> bool:
+        """Whether it uses the `std` and the `repeats` of an observation; if not, `update` ignores both."""
+        return False
+
     @final
     def choose(self, state: S, ask: Ask) -> Array:
         """The next point; a policy says it by `decide`."""
@@ -164,6 +174,10 @@ class UcbPolicy(ModelPolicy[S]):
 
     width: Width
 
+    @property
+    def weighs_noise(self) -> bool:
+        return True  # its belief does
+
     def belief(self, state: S, ask: Ask) -> Belief:
         """What it thinks of the world at `ask`."""
         raise NotImplementedError
@@ -187,6 +201,10 @@ class Around(BasePolicy[Any]):
     @property
     def memory(self) -> int | None:
         return self.within().memory
+
+    @property
+    def weighs_noise(self) -> bool:
+        return weighs_noise(self.within())
 
     def start(self) -> Any:
         return self.within().start()

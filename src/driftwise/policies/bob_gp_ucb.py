@@ -138,9 +138,9 @@ class BobGpUcb(UcbPolicy[BobBlock]):
 
     def update(self, state: BobBlock, seen: Observation) -> BobBlock:
         now = self._now(state, seen.number)
-        y = self.rewards.symmetric(seen.y)
-        inner = self.arms[now.arm].update(now.inner, replace(seen, number=self._step(seen.number), y=y))
-        return replace(now, inner=inner, gained=now.gained + y, count=now.count + 1)
+        scaled = self.rewards.scaled(seen)
+        inner = self.arms[now.arm].update(now.inner, replace(scaled, number=self._step(seen.number)))
+        return replace(now, inner=inner, gained=now.gained + scaled.y, count=now.count + 1)
 
     def belief(self, state: BobBlock, ask: Ask) -> Belief:
         now = self._now(state, ask.number)

@@ -11,7 +11,8 @@ import numpy as np
 from driftwise import checks
 from driftwise.gp.grid_filter import Rewards
 from driftwise.gp.linalg import invert_positive
-from driftwise.gp.ridge import Ridge
+from driftwise.gp.noise import pair_of
+from driftwise.gp.ridge import Ridge, weight_of
 from driftwise.policies.base import discount as as_discount
 from driftwise.policies.linear import LinearPolicy, bounds, linear_memory, linear_width
 from driftwise.policies.setup import Setup
@@ -80,9 +81,11 @@ class DLinUcb(LinearPolicy[Faded]):
     def update(self, state: Faded, seen: Observation) -> Faded:
         x = np.array(seen.x)
         now = self._faded(state, seen.number)
-        xx = np.outer(x, x)
-        b = now.b + np.outer(x, [seen.y, 1.0])
-        return Faded(now.V + xx, now.double + xx, b, seen.number, state.rewards.append(seen.y))
+        rewards = state.rewards.append(seen.y, noise=pair_of(seen)[0])
+        u = weight_of(seen, self.noise, scale=rewards.units[1] if self.standardise else 1.0)
+        xx = u * np.outer(x, x)
+        b = now.b + u * np.outer(x, [seen.y, 1.0])
+        return Faded(now.V + xx, now.double + xx, b, seen.number, rewards)
 
     def belief(self, state: Faded, ask: Ask) -> Ridge:
         now = self._faded(state, ask.number - 1)

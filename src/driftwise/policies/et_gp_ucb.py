@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from driftwise.gp.belief import Belief, Ucb
+from driftwise.gp.noise import variance_of
 from driftwise.policies.base import Decision, UcbPolicy, in_units
 from driftwise.policies.ranges import Range
 from driftwise.policies.setup import BAND, RANGE, takes
@@ -62,7 +63,7 @@ class EtGpUcb(UcbPolicy[Era]):
         return Decision(self.space.argmax(ucb, ask), state.belief.jitter)
 
     def update(self, state: Era, seen: Observation) -> Era:
-        scaled = replace(seen, y=self.rewards.symmetric(seen.y))
+        scaled = self.rewards.scaled(seen)
         if self.falsified(state, scaled):
             return Era(self.model.prior().observe(scaled), clock=1, restarts=state.restarts + 1)
         return Era(state.belief.observe(scaled), state.clock + 1, state.restarts)
@@ -70,7 +71,7 @@ class EtGpUcb(UcbPolicy[Era]):
     def falsified(self, state: Era, seen: Observation) -> bool:
         """|y − μ(x)| > √ρ_τ σ(x) + w_τ, by the belief without `seen`."""
         mean, std = state.belief.predict(np.array([seen.x]))
-        rho, w = thresholds(state.clock, delta=self.delta, noise=self.model.noise)
+        rho, w = thresholds(state.clock, delta=self.delta, noise=variance_of(seen, self.model.noise))
         return abs(seen.y - float(mean[0])) > math.sqrt(rho) * float(std[0]) + w
 
     def belief(self, state: Era, ask: Ask) -> Belief:

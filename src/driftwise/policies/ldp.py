@@ -120,7 +120,12 @@ class Ldp(Around):
         truncated = TgpUcb(inner_policy("ldp", inner, space, options), truncation, mechanism.centre)
         return cls(truncated, mechanism, seed, reported)
 
+    @property
+    def weighs_noise(self) -> bool:
+        return False  # nearly all the noise is the mechanism's own, and what else is told of a reward is not private
+
     def update(self, state: Any, seen: Observation) -> Any:
+        seen = replace(seen, std=None, repeats=1)
         if self.reported:
             return self.inner.update(state, seen)
         rng = generator(self.seed, seen.number, Stream.MECHANISM)

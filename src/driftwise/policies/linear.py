@@ -35,6 +35,10 @@ class LinearPolicy(BasePolicy[S]):
         fix = "use a policy with a kernel, for example sw-gp-ucb"
         limits.check(self.name, 16 * d**2, f"16 matrices of {d:,} × {d:,} coordinates", fix)
 
+    @property
+    def weighs_noise(self) -> bool:
+        return True  # its regression does
+
     def belief(self, state: S, ask: Ask) -> Ridge:
         """What it thinks of the world at `ask`."""
         raise NotImplementedError

@@ -120,7 +120,7 @@ class Master(UcbPolicy[MasterBlock]):
     def update(self, state: MasterBlock, seen: Observation) -> MasterBlock:
         state = self._advance(state, seen.number)
         live = self._live(state)
-        scaled = replace(seen, y=self.rewards.symmetric(seen.y))
+        scaled = self.rewards.scaled(seen)
         reward, promise = self.rewards.unit(seen.y), self.promise(live.belief, seen)
         instances = list(state.instances)
         instances[state.active] = replace(live, belief=live.belief.observe(scaled))

@@ -12,6 +12,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, Ucb, Width
+from driftwise.gp.noise import variance_of
 from driftwise.gp.space_time import WINDOW, Timed, TimedModel
 from driftwise.gp.time_kernels import Forgetting
 from driftwise.policies.base import Decision, UcbPolicy
@@ -38,16 +39,19 @@ class FiniteWidth:
 class PriorErrors:
     """Of one prior, over the steps that it led: their count n, the sum E of its errors and the sum V of its widths.
 
+    A step whose noise variance is r times λ adds w times its error and its width, w = min(1, 1/√r), and w²r to n.
+
     >>> PriorErrors().add(error=-4.3, width=3.896).contradicted(xi=0.325**2)
     True
     """
 
-    count: int = 0
+    count: float = 0.0
     errors: float = 0.0
     widths: float = 0.0
 
-    def add(self, *, error: float, width: float) -> PriorErrors:
-        return PriorErrors(self.count + 1, self.errors + error, self.widths + width)
+    def add(self, *, error: float, width: float, noises: float = 1.0) -> PriorErrors:
+        w = min(1.0, noises**-0.5)
+        return PriorErrors(self.count + w * w * noises, self.errors + w * error, self.widths + w * width)
 
     def contradicted(self, xi: float) -> bool:
         """|E| > √(ξ_t n) + V."""
@@ -157,7 +161,8 @@ class PeGpUcb(UcbPolicy[Suspects]):
         x = np.array([seen.x])
         leader, mean, band = self._leader(state, x, seen.at, seen.number)
         location, scale = leader.belief.units
-        evidence = leader.evidence.add(error=(seen.y - location) / scale - mean, width=band)
+        noises = variance_of(seen, self.model.noise, scale=scale) / self.model.noise
+        evidence = leader.evidence.add(error=(seen.y - location) / scale - mean, width=band, noises=noises)
         judged = replace(leader, evidence=evidence)
         gone = evidence.contradicted(self.xi(seen.number))
         exhausted = state.exhausted or (gone and len(state.left) == 1)

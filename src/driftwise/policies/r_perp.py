@@ -15,6 +15,7 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief
 from driftwise.gp.grid import Grid
 from driftwise.gp.kernels import RBF, Kernel, Matern
+from driftwise.gp.noise import pair_of
 from driftwise.gp.posterior import Posterior
 from driftwise.gp.repeated import pooled
 from driftwise.policies.base import Decision, UcbPolicy, finite
@@ -36,6 +37,7 @@ class Phase:
     points: tuple[int, ...]  # the batch: candidates of largest variance, in the order they were picked
     counts: Array  # (2, n): how often each candidate was seen, in the batch and in the interval
     sums: Array  # (2, n): and what it gave
+    known: Array  # (2, 2, n): Σ 1/std² and Σ y/std² of the observations of known noise, which are not in the counts
     units: tuple[float, float] | None = None  # those of the last interval, until this one has a reward
 
 
@@ -118,11 +120,15 @@ class RPerp(UcbPolicy[Phase]):
 
     def update(self, state: Phase, seen: Observation) -> Phase:
         state = self._advance(state, seen.number)
-        i = self._grid.index(seen.x)
-        counts, sums = state.counts.copy(), state.sums.copy()
-        counts[:, i] += 1
-        sums[:, i] += seen.y
-        return self._advance(replace(state, counts=counts, sums=sums, units=None), seen.number + 1)
+        i, (square, _) = self._grid.index(seen.x), pair_of(seen)
+        counts, sums, known = state.counts.copy(), state.sums.copy(), state.known
+        if square:
+            known = known.copy()
+            known[:, :, i] += np.array([1.0, seen.y]) / square
+        else:
+            counts[:, i] += seen.repeats
+            sums[:, i] += seen.repeats * seen.y
+        return self._advance(replace(state, counts=counts, sums=sums, known=known, units=None), seen.number + 1)
 
     def belief(self, state: Phase, ask: Ask) -> Belief:
         """The GP posterior of the interval's data: for `recommend` only, the algorithm fits one batch at a time."""
@@ -148,9 +154,9 @@ class RPerp(UcbPolicy[Phase]):
         return Grid(self.space.points, self.model.kernel, self.model.noise)
 
     def _fit(self, state: Phase, which: int) -> Posterior:
-        counts, sums = state.counts[which], state.sums[which]
-        model = self.model
-        return pooled(model.kernel, model.noise, self._grid.points, counts, sums, standardise=model.standardise)
+        model, points = self.model, self._grid.points
+        counts, sums, known = state.counts[which], state.sums[which], state.known[which]
+        return pooled(model.kernel, model.noise, points, counts, sums, known=known, standardise=model.standardise)
 
     def _advance(self, state: Phase, number: int) -> Phase:
         """The phase that step `number` is in: batches without a reward pass, too, and eliminate nothing."""
@@ -164,16 +170,17 @@ class RPerp(UcbPolicy[Phase]):
     def _interval(self, index: int) -> Phase:
         nothing = np.zeros((2, len(self._grid.points)))
         everything = np.ones(len(self._grid.points), dtype=bool)
-        empty = Phase(index, 0, 0, everything, (), nothing, nothing)
+        empty = Phase(index, 0, 0, everything, (), nothing, nothing, np.zeros((2, *nothing.shape)))
         return self._batch(empty, 0, self.first(index), everything)
 
     def _batch(self, state: Phase, batch: int, begun: int, survivors: NDArray[np.bool_]) -> Phase:
         where = np.flatnonzero(survivors)
         X = self._grid.points[where]
         picks = greedy(self.model.kernel(X, X), self.batches(state.interval)[batch], self.model.noise)
-        counts, sums = state.counts.copy(), state.sums.copy()
-        counts[0] = sums[0] = 0.0
-        return Phase(state.interval, batch, begun, survivors, tuple(where[picks].tolist()), counts, sums, state.units)
+        counts, sums, known = state.counts.copy(), state.sums.copy(), state.known.copy()
+        counts[0] = sums[0] = known[0] = 0.0
+        points = tuple(where[picks].tolist())
+        return Phase(state.interval, batch, begun, survivors, points, counts, sums, known, state.units)
 
 
 def best_interval(kernel: Kernel, dim: int, horizon: int, variation: float) -> int:

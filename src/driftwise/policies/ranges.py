@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
+from driftwise.records import Observation
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Range:
         """y mapped so that [low, high] becomes [−1, 1]."""
         location, scale = self.units
         return (y - location) / scale
+
+    def scaled(self, seen: Observation) -> Observation:
+        """The observation with its reward mapped so, and the standard deviation of its noise likewise."""
+        std = None if seen.std is None else seen.std / self.units[1]
+        return replace(seen, y=self.symmetric(seen.y), std=std)
 
     def unit(self, y: float) -> float:
         """y mapped so that [low, high] becomes [0, 1]."""

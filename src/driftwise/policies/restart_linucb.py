@@ -9,7 +9,8 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.gp.grid_filter import Rewards
-from driftwise.gp.ridge import Ridge
+from driftwise.gp.noise import pair_of
+from driftwise.gp.ridge import Ridge, weight_of
 from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
 from driftwise.records import Ask, Observation
 from driftwise.theory import widths
@@ -69,7 +70,9 @@ class RestartLinUcb(LinearPolicy[LinearBlock]):
 
     def update(self, state: LinearBlock, seen: Observation) -> LinearBlock:
         now = self._in_block(state, seen.number)
-        return LinearBlock(now.index, now.ridge.plus(np.array(seen.x), seen.y), now.rewards.append(seen.y))
+        rewards = now.rewards.append(seen.y, noise=pair_of(seen)[0])
+        u = weight_of(seen, self.noise, scale=rewards.units[1] if self.standardise else 1.0)
+        return LinearBlock(now.index, now.ridge.plus(np.array(seen.x), seen.y, u), rewards)
 
     def belief(self, state: LinearBlock, ask: Ask) -> Ridge:
         now = self._in_block(state, ask.number)

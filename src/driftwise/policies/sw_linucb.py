@@ -9,8 +9,8 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.gp.grid import REFRESH
-from driftwise.gp.posterior import location_scale
-from driftwise.gp.ridge import Ridge
+from driftwise.gp.noise import PLAIN, Own, appended, location_scale, pair_of, selected
+from driftwise.gp.ridge import Ridge, weights_of
 from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory import widths
@@ -26,6 +26,7 @@ class Sliding:
     y: Array  # (n,)
     ridge: Ridge
     last: int = 0  # the number of the newest observation
+    own: Own = None  # (n, 2): the noises of the observations' own, if any has one
 
 
 @dataclass(frozen=True)
@@ -68,15 +69,23 @@ class SwLinUcb(LinearPolicy[Sliding]):
     def update(self, state: Sliding, seen: Observation) -> Sliding:
         x = np.array(seen.x)
         X, y = np.vstack([state.X, x])[-self.window :], np.append(state.y, seen.y)[-self.window :]
-        return Sliding(X, y, self._slid(state, seen) or Ridge.from_contents(X, y, self.noise), seen.number)
+        own = selected(appended(state.own, len(state.y), pair_of(seen)), slice(-self.window, None))
+        ridge = self._slid(state, seen) or self._afresh(X, y, own)
+        return Sliding(X, y, ridge, seen.number, own)
+
+    def _afresh(self, X: Array, y: Array, own: Own) -> Ridge:
+        if own is None:
+            return Ridge.from_contents(X, y, self.noise)
+        scale = location_scale(y, own)[1] if self.standardise else 1.0
+        return Ridge.from_contents(X, y, self.noise, weights_of(own, len(y), self.noise, scale=scale))
 
     def _slid(self, state: Sliding, seen: Observation) -> Ridge | None:
         """By rank-one updates; None where all is to be computed afresh, so that no error gathers.
 
-        That is so where the number passes a multiple of REFRESH, which gives a replay the same bits, and where
-        forgetting would cancel nearly all that is known of a direction.
+        That is so where the number passes a multiple of REFRESH, which gives a replay the same bits, where forgetting
+        would cancel nearly all that is known of a direction, and where observations have a noise of their own.
         """
-        if seen.number // REFRESH != state.last // REFRESH:
+        if seen.number // REFRESH != state.last // REFRESH or state.own is not None or pair_of(seen) != PLAIN:
             return None
         grown = state.ridge.plus(np.array(seen.x), seen.y)
         if len(state.y) < self.window:
@@ -85,7 +94,7 @@ class SwLinUcb(LinearPolicy[Sliding]):
         return grown.minus(oldest, state.y[0]) if 1 - grown.leverage(oldest) > CANCELLING else None
 
     def belief(self, state: Sliding, ask: Ask) -> Ridge:
-        return replace(state.ridge, units=location_scale(state.y)) if self.standardise else state.ridge
+        return replace(state.ridge, units=location_scale(state.y, state.own)) if self.standardise else state.ridge
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return newer < self.window

@@ -169,18 +169,19 @@ class WDbo(UcbPolicy[Kept]):
         posterior, kernel = belief.posterior, hyper.kernel(self._kernel, self.nu)
         X, at = posterior.X[:, :-1], posterior.X[:, -1]
         C = overlaps(hyper.space(self._kernel), kernel.time, X, np.minimum(at, 2 * at[-1] - at), float(at[-1]))
-        return relevance(posterior.K, posterior.noise, posterior.targets, C, hyper.variance)
+        return relevance(posterior.K, posterior.noises, posterior.targets, C, hyper.variance)
 
     def fit(self, state: Kept) -> Kept:
         """The hyper-parameters of greatest evidence, from the last ones and from a guess by the span of the times."""
         posterior = state.belief.posterior
         X, at = posterior.X[:, :-1], posterior.X[:, -1]
         span = max(float(np.ptp(at)), 1e-9)
-        evidence = MarginalLikelihood(self._kernel, self.nu, X, at, posterior.targets)
+        scale = posterior.units[1] if posterior.standardise else 1.0
+        evidence = MarginalLikelihood(self._kernel, self.nu, X, at, posterior.targets, posterior.own, scale)
         low = Hyper(variance=0.05, stretch=0.1, scale=0.5 * span / len(at), noise=1e-4)
         high = Hyper(variance=20.0, stretch=20.0, scale=100 * span, noise=1.0)
         hyper = evidence.maximise([state.hyper, Hyper(scale=span / 2)], low, high)
-        fitted = replace(self._posterior(hyper), X=posterior.X, y=posterior.y)
+        fitted = replace(self._posterior(hyper), X=posterior.X, y=posterior.y, own=posterior.own)
         fitted = replace(fitted, K=fitted.kernel(posterior.X, posterior.X))
         return replace(state, belief=replace(state.belief, posterior=fitted), hyper=hyper)
 

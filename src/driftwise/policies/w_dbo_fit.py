@@ -9,6 +9,7 @@ import numpy as np
 
 from driftwise.gp.kernels import RBF, Matern, Scaled
 from driftwise.gp.linalg import cholesky, invert_lower
+from driftwise.gp.noise import Own, variances
 from driftwise.gp.time_kernels import UNDERFLOW, MaternInTime, SpaceTime
 from driftwise.records import Array
 
@@ -43,13 +44,18 @@ class Hyper:
 
 @dataclass(frozen=True, eq=False)
 class MarginalLikelihood:
-    """log p(y) = −½ yᵀA⁻¹y − ½ log det A − (n/2) log 2π, with A = v K_S∘K_T + σ²I, as a function of `Hyper.logs`."""
+    """log p(y) = −½ yᵀA⁻¹y − ½ log det A − (n/2) log 2π, with A = v K_S∘K_T + σ²I, as a function of `Hyper.logs`.
+
+    Where observations have a noise of their own (`gp/noise.py`), A has a_i + b_i σ² in place of σ².
+    """
 
     space: RBF | Matern
     nu: float  # of time
     X: Array  # (n, d)
     at: Array  # (n,)
     y: Array  # (n,)
+    own: Own = None  # (n, 2)
+    scale: float = 1.0  # of y, in the units of `own`
 
     def __call__(self, logs: Array) -> tuple[float, Array]:
         """The value and the gradient ½ tr((ααᵀ − A⁻¹) ∂A), α = A⁻¹y."""
@@ -57,7 +63,8 @@ class MarginalLikelihood:
         KS = hyper.space(self.space)(self.X, self.X)
         KT = MaternInTime(self.nu, hyper.scale)(self.at, self.at)
         n, K = len(self.y), hyper.variance * KS * KT
-        L, _ = cholesky(K + hyper.noise * np.eye(n))
+        noises = variances(self.own, hyper.noise, scale=self.scale, prior=hyper.variance)
+        L, _ = cholesky(K + noises * np.eye(n))
         W = invert_lower(L)
         Ainv = W.T @ W
         alpha = Ainv @ self.y
@@ -65,7 +72,8 @@ class MarginalLikelihood:
         G = 0.5 * (np.outer(alpha, alpha) - Ainv)
         slope_S = hyper.variance * KT * self._slope_space(hyper)
         slope_T = hyper.variance * KS * _slope(self.nu, np.abs(self.at[:, None] - self.at[None, :]) / hyper.scale)
-        parts = [np.sum(G * K), np.sum(G * slope_S), np.sum(G * slope_T), hyper.noise * np.trace(G)]
+        shares = 1.0 if self.own is None else self.own[:, 1]  # ∂λ_i/∂σ²
+        parts = [np.sum(G * K), np.sum(G * slope_S), np.sum(G * slope_T), hyper.noise * np.sum(np.diagonal(G) * shares)]
         return value, np.array(parts)
 
     def _slope_space(self, hyper: Hyper) -> Array:

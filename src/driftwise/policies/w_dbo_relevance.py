@@ -25,9 +25,9 @@ from driftwise.gp.time_kernels import UNDERFLOW, Forgetting, MaternInTime, TimeK
 from driftwise.records import Array
 
 
-def relevance(K: Array, noise: float, y: Array, C: Array, variance: float = 1.0) -> Array:
+def relevance(K: Array, noise: float | Array, y: Array, C: Array, variance: float = 1.0) -> Array:
     """R_i for every observation: (n,). K = variance · (the kernel of unit variance that C integrates)."""
-    W = invert_lower(cholesky(K + noise * np.eye(len(K)))[0])
+    W = invert_lower(cholesky(K + noise * np.eye(len(K)))[0])  # of noises that differ, each is in its own column
     P = W.T @ W
     m = P @ y
     own = np.diagonal(P)
