@@ -62,9 +62,7 @@ def test_in_the_plane_it_is_as_high_as_the_best_of_a_million(rule: Rule, seed: i
     assert score(x[None])[0] >= values[rule(grid)].max() - TOLERANCE * np.ptp(values)
 
 
-@given(
-    low=st.floats(0, 0.999), share=st.sampled_from([0.5, 0.1, 0.01, 0.001]), seed=st.integers(0, 99)
-)
+@given(low=st.floats(0, 0.999), share=st.sampled_from([0.5, 0.1, 0.01, 0.001]), seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
 def test_on_a_line_it_is_the_best_of_an_interval(low: float, share: float, seed: int) -> None:
     line = Box.of({"a": Float(0, 1)})
@@ -95,7 +93,7 @@ def test_on_a_mixed_box_too(rule: Rule, seed: int) -> None:
     score = ucb(MIXED, seed)
     numbers = lines(2, 501)
     numbers[:, 1] = MIXED.parameters[1][1].snap(numbers[:, 1:])[:, 0]
-    numbers = np.vstack([numbers, np.repeat(numbers[:: 502, 1:], 2, axis=1)])  # the diagonal as it is
+    numbers = np.vstack([numbers, np.repeat(numbers[::502, 1:], 2, axis=1)])  # the diagonal as it is
     grid = np.vstack([np.hstack([numbers, np.tile(np.eye(3)[c], (len(numbers), 1))]) for c in range(3)])
     values = np.concatenate([score(X) for X in np.array_split(grid, 20)])
     x = MIXED.argmax(score, Ask(seed + 1, 1.0, allowed=rule))
@@ -176,7 +174,7 @@ def test_examples_lead_to_what_no_scan_finds() -> None:
 def test_where_nothing_is_allowed_it_says_so(space: Any) -> None:
     ask = Ask(1, 1.0, allowed=lambda X: np.zeros(len(X), dtype=bool))
     for call in (lambda: space.argmax(ucb(space, 0), ask), lambda: draw(space, ask)):
-        with pytest.raises(NothingAllowed, match="must be allowed, and of .* none is; loosen"):
+        with pytest.raises(NothingAllowed, match=r"must be allowed, and of .* none is; loosen"):
             call()
     assert issubclass(NothingAllowed, InvalidInput)
 

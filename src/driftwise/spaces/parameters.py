@@ -60,6 +60,12 @@ class Float:
         value = min(max(math.exp(min(mixed, high)) if self.log else mixed, self.low), self.high)
         return next((short for short in self._shorter(value) if self._unit(short) == u), value)
 
+    def value(self, U: Array) -> Array:
+        """The numbers at these coordinates, as `decode` has them but for their last digits."""
+        low, high = _ends(self.low, self.high, self.log)
+        mixed = (1 - U) * low + U * high
+        return np.clip(np.exp(mixed) if self.log else mixed, self.low, self.high)
+
     def _unit(self, number: float) -> float:
         low, high = _ends(self.low, self.high, self.log)
         return min(max(((math.log(number) if self.log else number) - low) / (high - low), 0.0), 1.0)
@@ -114,30 +120,38 @@ class Int:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not whole or not self.low <= int(value) <= self.high:
             raise InvalidInput(f"must be {self.range}, got {checks.shown(value)}")
-        return (float(self._unit(np.array([float(value)]))[0]),)
+        return (float(self.unit(np.array([float(value)]))[0]),)
 
     def decode(self, unit: tuple[float, ...]) -> int:
-        return int(self._whole(np.array(checks.point("unit", unit, 1)))[0])
+        return int(self.value(np.array(checks.point("unit", unit, 1)))[0])
 
     def snap(self, U: Array) -> Array:
         """To the coordinates that whole numbers have."""
-        return self._unit(self._whole(U))
+        return self.unit(self.value(U))
 
     def spread(self, U: Array) -> Array:
         """Uniform numbers of [0, 1] to whole numbers, each as likely as its share of the scale."""
         low, high = _ends(self.low - 0.5, self.high + 0.5, self.log)
         mixed = low + U * (high - low)
-        return self._unit(np.clip(np.rint(np.exp(mixed) if self.log else mixed), self.low, self.high))
+        return self.unit(np.clip(np.rint(np.exp(mixed) if self.log else mixed), self.low, self.high))
 
-    def _unit(self, whole: Array) -> Array:
+    def unit(self, whole: Array) -> Array:
+        """The coordinates of whole numbers."""
         low, high = _ends(self.low, self.high, self.log)
         unit = ((np.log(whole) if self.log else whole) - low) / (high - low)
         return np.clip(unit, 0.0, 1.0) + 0.0  # so that −0 is 0
 
-    def _whole(self, U: Array) -> Array:
+    def value(self, U: Array) -> Array:
+        """The whole numbers at these coordinates."""
         low, high = _ends(self.low, self.high, self.log)
         mixed = low + np.clip(U, 0.0, 1.0) * (high - low)
         return np.clip(np.rint(np.exp(mixed) if self.log else mixed), self.low, self.high)
+
+    def part(self, low: Array, high: Array) -> Array:
+        """The share of the scale that the whole numbers from `low` to `high` have, as `spread` has them: (m,)."""
+        first, last = _ends(self.low - 0.5, self.high + 0.5, self.log)
+        a, b = low - 0.5, high + 0.5
+        return ((np.log(b) - np.log(a)) if self.log else b - a) / (last - first)
 
     def moves(self, unit: Array) -> Iterator[tuple[int, float]]:
         """To the whole numbers beside it: a coordinate, the others being 0, and its value."""

@@ -1,0 +1,115 @@
+"""Where an ask may go: the settings that probably work and at which the limits probably hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.feasible.failures import Failures
+from driftwise.feasible.limits import Limit, probability
+from driftwise.gp.belief import Belief
+from driftwise.records import Array, Ask, Point
+from driftwise.rng import Stream, generator
+from driftwise.spaces import Space
+from driftwise.spaces.restricted import examples, may, with_fixed
+
+SAMPLED = 512  # settings of a box that are drawn to see whether anything passes
+EXAMPLES = 64  # settings that pass, and with which the search for the maximum begins
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The probabilities that are enough."""
+
+    working: float
+    holding: float
+
+
+ASKED = Levels(working=0.8, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
+CAUTIOUS = Levels(working=0.9, holding=0.9)  # for what is recommended
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What is known of a measure, its limit, and the probability that is enough."""
+
+    belief: Belief
+    limit: Limit
+    enough: float
+    kappa: float = 1.0  # the `caution`
+
+    def holds(self, X: Array) -> Array:
+        """The probability that the limit holds: (m,)."""
+        return probability(self.belief, self.limit, X, kappa=self.kappa)
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """The settings that pass in step `number`: every probability is high enough."""
+
+    number: int
+    failures: Failures | None  # None: nothing failed
+    working: float  # the probability of working that is enough
+    measured: tuple[Measured, ...]  # of the limits whose measure was seen
+
+    def __call__(self, X: Array) -> NDArray[np.bool_]:
+        kept = np.ones(len(X), dtype=bool)
+        if self.failures is not None:
+            kept[kept] = self.failures.works(X[kept], self.number) >= self.working
+        for measured in self.measured:
+            kept[kept] = measured.holds(X[kept]) >= measured.enough
+        return kept
+
+    def probability(self, X: Array) -> Array:
+        """That a setting works and that all limits hold, as if these were independent: (m,)."""
+        total = np.ones(len(X)) if self.failures is None else self.failures.works(X, self.number)
+        for measured in self.measured:
+            total = total * measured.holds(X)
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Passing:
+    """A gate that knows some settings that pass."""
+
+    gate: Gate
+    examples: Array  # (k, d)
+
+    def __call__(self, X: Array) -> NDArray[np.bool_]:
+        return self.gate(X)
+
+
+@dataclass(frozen=True, eq=False)
+class Only:
+    """Only these settings."""
+
+    examples: Array  # (k, d)
+
+    def __call__(self, X: Array) -> NDArray[np.bool_]:
+        return (X[:, None, :] == self.examples[None, :, :]).all(axis=2).any(axis=1)
+
+
+def passing(gate: Gate, X: Array) -> Passing | None:
+    """The gate, with examples out of the rows of X; None if none of them passes."""
+    kept = X[gate(X)]
+    if not len(kept):
+        return None
+    return Passing(gate, np.resize(kept, (max(len(kept), EXAMPLES), X.shape[1])))
+
+
+def settings(space: Space, ask: Ask, tried: tuple[Point, ...]) -> Array:
+    """Settings that may be chosen: all there are if they are listed, else those tried and some at random: (m, d)."""
+    if space.points is not None:
+        return space.points[may(ask, space.points)]
+    drawn = space.sample(generator(ask.seed, ask.number, Stream.RESTRICTED), SAMPLED)
+    known = [np.array(tried).reshape(-1, space.dim), examples(ask.allowed).reshape(-1, space.dim), drawn]
+    X = with_fixed(ask, np.vstack(known))
+    return X[may(ask, X)]
+
+
+def likeliest(gate: Gate, X: Array) -> Array:
+    """The row of X that passes with the largest probability, the first of equals: (d,)."""
+    return np.asarray(X[int(np.argmax(gate.probability(X)))])
+

@@ -1,0 +1,118 @@
+"""Limits on what is measured beside the reward, for example a latency: the probability that each holds at a setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.gp.belief import Belief
+from driftwise.records import Array
+
+RATE = 1.0  # of the caution that a violation adds
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A measure must be `low` or more and `high` or less, as far as these are given.
+
+    >>> Limit(high=200.0).holds(180.0), Limit(low=0.99).holds(0.5)
+    (True, False)
+    """
+
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.settle(self, low=checks.optional(checks.size), high=checks.optional(checks.size))
+        if self.low is None and self.high is None:
+            raise InvalidInput("a limit needs low, high or both, got neither; use at_most(200) or at_least(0.99)")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise InvalidInput(f"low must be below high, got low={self.low!r} and high={self.high!r}")
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is within."""
+        low, high = self.ends
+        return low <= value <= high
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+
+    def margin(self, value: float) -> float:
+        """The distance of a value to the nearer end."""
+        low, high = self.ends
+        return min(abs(value - low), abs(high - value))
+
+    def __str__(self) -> str:
+        parts = (("at least", self.low), ("at most", self.high))
+        return " and ".join(f"{words} {end:g}" for words, end in parts if end is not None)
+
+
+def at_most(high: float) -> Limit:
+    """The limit that a measure must not be above `high`.
+
+    >>> print(at_most(200))
+    at most 200
+    """
+    return Limit(high=high)
+
+
+def at_least(low: float) -> Limit:
+    """The limit that a measure must not be below `low`.
+
+    >>> print(at_least(0.99))
+    at least 0.99
+    """
+    return Limit(low=low)
+
+
+def as_limits(name: str, given: Any) -> tuple[tuple[str, Limit], ...]:
+    """Limits by the name of their measure, from a dict or from pairs."""
+    pairs = given.items() if isinstance(given, dict) else given
+    return checks.each(name, [] if pairs is None else list(pairs), _pair, "{'p99_ms': at_most(200)}")
+
+
+def _pair(name: str, given: Any) -> tuple[str, Limit]:
+    if not isinstance(given, tuple | list) or len(given) != 2 or not isinstance(given[1], Limit):
+        raise InvalidInput(f"{name} must be limits by name, as {{'p99_ms': at_most(200)}}, got {checks.shown(given)}")
+    return checks.name("a measure's name", given[0]), given[1]
+
+
+def probability(belief: Belief, limit: Limit, X: Array, *, kappa: float = 1.0) -> Array:
+    """P(low ≤ g(x) ≤ high) for the rows of X: (m,).
+
+    Where measures are standardised, their scale is that of the settings tried so far, which says little about others.
+    It is taken to be at least the distance from their mean to the limit: of a setting without any tried one nearby,
+    nobody knows by more than one standard deviation that it is within. With a `caution` κ the variance is
+    σ² + (κ² − 1)(σ² + λ), λ the variance of the noise.
+    """
+    mean, std = belief.predict(X)
+    location, scale = belief.units
+    spread = scale if belief.units == (0.0, 1.0) else max(scale, limit.margin(location))
+    low, high = limit.ends
+    variance = std**2 + (kappa**2 - 1) * (std**2 + belief.noise)
+    centre, width = location + scale * mean, np.maximum(spread * np.sqrt(variance), 1e-300)
+    return np.asarray(ndtr((high - centre) / width) - ndtr((low - centre) / width))
+
+
+def caution(values: Iterable[float], limit: Limit, delta: float) -> float:
+    """κ ≥ 1, by which the band of a safe choice is widened after `values` were measured, oldest first.
+
+    A model may be wrong, most of all about how fast the world drifts. So κ ← max(κ + RATE (violated − δ), 1): it grows
+    with every violation and shrinks slowly, as in adaptive conformal inference (Gibbs & Candès 2021). While κ > 1 no
+    more than a part δ of the settings violate the limit, and 1/RATE for each unit of κ.
+
+    >>> caution([150.0, 210.0, 150.0], at_most(200), 0.1)
+    1.8
+    """
+    kappa = 1.0
+    for value in values:
+        kappa = max(kappa + RATE * ((not limit.holds(value)) - delta), 1.0)
+    return kappa

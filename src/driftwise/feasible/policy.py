@@ -1,0 +1,231 @@
+"""feasible: a policy that chooses where settings probably work and limits probably hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.feasible.failures import ENTRIES, Failures
+from driftwise.feasible.gate import ASKED, CAUTIOUS, Gate, Levels, Measured, Only, likeliest, passing, settings
+from driftwise.feasible.limits import Limit, as_limits, caution, probability
+from driftwise.gp.belief import Belief
+from driftwise.policies.base import AnyPolicy, Around, Decision, decision, replay
+from driftwise.policies.inner import a_policy
+from driftwise.records import Array, Ask, Observation, Point
+from driftwise.spaces import Space, all_of
+from driftwise.spaces.restricted import may, with_fixed
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """The state of a policy after those of the last entries that it can use: rewards, or values of one measure.
+
+    It is always that of folding `recent`, to the last bit. While these are as many as the policy remembers, its state
+    moves on from one to the next. If they are fewer, because most entries failed or have no such measure, the ones that
+    drop out would be missed, and the state is folded from them when it is needed.
+    """
+
+    policy: AnyPolicy
+    recent: tuple[Observation, ...] = ()
+    folded: Any = None  # None: not yet
+
+    @cached_property
+    def state(self) -> Any:
+        return replay(self.policy, self.recent) if self.folded is None else self.folded
+
+    def after(self, new: Observation | None, since: int) -> Track:
+        """The track after the next entry, of which `new` is what it can use, when numbers below `since` drop out."""
+        if (memory := self.policy.memory) is None:
+            return self if new is None else replace(self, folded=self.policy.update(self.state, new))
+        old = next((i for i, seen in enumerate(self.recent) if seen.number >= since), len(self.recent))
+        recent = self.recent[old:] if new is None else (*self.recent[old:], new)
+        if len(recent) < memory and (old or self.folded is None):
+            return Track(self.policy, recent)
+        return Track(self.policy, recent, self.state if new is None else self.policy.update(self.state, new))
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleState:
+    """The last entries of the log, and a track for the reward and for the measure of each limit."""
+
+    space: Space
+    counting: int  # the last entries that say where settings fail
+    entries: tuple[Observation, ...]
+    reward: Track
+    measures: tuple[Track, ...]
+
+    @cached_property
+    def failures(self) -> Failures | None:
+        """Where settings fail; None if all that count worked."""
+        recent = self.entries[-self.counting :] if self.counting else ()
+        return Failures.of(recent, self.space) if any(seen.failed for seen in recent) else None
+
+
+@dataclass(frozen=True)
+class Feasible(Around):
+    """The choice of `inner` among the settings that probably work, at which the limits probably hold.
+
+    `where` are the constraints that are known. A failed observation never reaches `inner`; it counts for where settings
+    fail (`failures`). Each limit has a copy of `inner`, which learns its measure as `inner` learns the reward. With
+    `safe`, every limit must hold with probability 1 − delta/(number of limits), and the first asks are for `begin`. If
+    nothing passes, the choice is the setting that passes with the largest probability; with `safe`, of those that were
+    tried. If nothing failed and there are no constraints, choices are those of `inner` to the last bit.
+    """
+
+    name: ClassVar[str] = "feasible"
+
+    inner: AnyPolicy
+    where: Any = None
+    limits: tuple[tuple[str, Limit], ...] = ()
+    safe: bool = False
+    begin: Point | None = None  # known to be safe, in the coordinates of the space
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        at = checks.optional(lambda name, given: checks.point(name, given, self.inner.space.dim))
+        self.settle(inner=a_policy, limits=as_limits, safe=checks.flag)
+        self.settle(begin=at)
+        if len({name for name, _ in self.limits}) < len(self.limits):
+            raise InvalidInput(f"limits must be on different measures, got {', '.join(name for name, _ in self.limits)}")
+        if self.safe and (self.begin is None or not self.limits):
+            missing = "limits" if not self.limits else "a setting that is known to be safe"
+            raise InvalidInput(f"safe=True needs limits and a setting known to be safe to start from, got no {missing}")
+
+    def within(self) -> AnyPolicy:
+        return self.inner
+
+    # --- the fold -----------------------------------------------------------------------------------------------
+
+    @property
+    def memory(self) -> int | None:
+        """That of `inner`, and as many again for entries that it cannot use, ENTRIES at most."""
+        known = self.inner.memory
+        return None if known is None else known + min(known, ENTRIES)
+
+    @cached_property
+    def _counting(self) -> int:
+        """The last entries that say where settings fail."""
+        return ENTRIES if self.inner.memory is None else min(self.inner.memory, ENTRIES)
+
+    def start(self) -> FeasibleState:
+        nothing = Track(self.inner, (), self.inner.start())
+        counting = ENTRIES if self.inner.memory is None else min(self.inner.memory, ENTRIES)
+        return FeasibleState(self.space, counting, (), nothing, (nothing,) * len(self.limits))
+
+    def update(self, state: FeasibleState, seen: Observation) -> FeasibleState:
+        kept = state.counting if self.memory is None else self.memory
+        entries = (*state.entries, seen)[-kept:] if kept else ()
+        since = entries[0].number if entries else seen.number
+        tracks = zip(self.limits, state.measures, strict=True)
+        return replace(
+            state,
+            entries=entries,
+            reward=state.reward.after(None if seen.failed else seen, since),
+            measures=tuple(track.after(measured(seen, name), since) for (name, _), track in tracks),
+        )
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        """Whether it may count: as if as many of the newer entries as possible were of no use to `inner`."""
+        if self.memory is None:
+            return True
+        return newer < self.memory and self.inner.remembers(number, newest=newest, newer=0)
+
+    # --- what it chooses ------------------------------------------------------------------------------------------
+
+    def decide(self, state: FeasibleState, ask: Ask) -> Decision:
+        ask = self._known(ask)
+        gate = self._gate(state, ask, ASKED)
+        if gate is None:
+            return decision(self.inner, state.reward.state, ask)
+        if self.safe and len(gate.measured) < len(self.limits):  # nothing is known yet of some of them
+            return Decision(self._tried(state, ask)[0])
+        X = settings(self.space, ask, self._points(state))
+        through = passing(gate, X)
+        if through is not None:
+            return decision(self.inner, state.reward.state, replace(ask, allowed=all_of(ask.allowed, through)))
+        return Decision(likeliest(gate, self._tried(state, ask) if self.safe else X))
+
+    def _known(self, ask: Ask) -> Ask:
+        """The ask with the constraints that are known."""
+        return ask if self.where is None else replace(ask, allowed=all_of(ask.allowed, self.where.allowed))
+
+    def _gate(self, state: FeasibleState, ask: Ask, levels: Levels) -> Gate | None:
+        """What is restricted beyond that; None: nothing."""
+        every = [self._measured(state, name, limit, ask, levels) for name, limit in self.limits]
+        measured = tuple(known for known in every if len(known.belief))
+        if state.failures is None and not measured and not self.safe:
+            return None
+        return Gate(ask.number, state.failures, levels.working, measured)
+
+    def _measured(self, state: FeasibleState, name: str, limit: Limit, ask: Ask, levels: Levels) -> Measured:
+        belief = self.measure(state, name, ask)
+        if not self.safe:
+            return Measured(belief, limit, levels.holding)
+        delta, recent = self.delta / len(self.limits), state.entries[-state.counting :]
+        values = (seen.y for entry in recent if (seen := measured(entry, name)))
+        return Measured(belief, limit, 1 - delta, caution(values, limit, delta))
+
+    def _points(self, state: FeasibleState) -> tuple[Point, ...]:
+        """The settings tried, after the one known to be safe."""
+        tried = dict.fromkeys(seen.x for seen in reversed(state.entries[-ENTRIES:]) if not seen.failed)
+        return (*(() if self.begin is None else (self.begin,)), *tried)
+
+    def _tried(self, state: FeasibleState, ask: Ask) -> Array:
+        """The same, those of them that may be chosen: (k, d)."""
+        X = with_fixed(ask, np.array(self._points(state)))
+        return X[may(ask, X)]
+
+    # --- what it says, for a study ----------------------------------------------------------------------------------
+
+    def belief(self, state: FeasibleState, ask: Ask) -> Belief:
+        """What `inner` thinks of the reward."""
+        return self.inner.belief(state.reward.state, ask)
+
+    def measure(self, state: FeasibleState, name: str, ask: Ask) -> Belief:
+        """What is known of the measure of the limit `name`."""
+        for (known, _), track in zip(self.limits, state.measures, strict=True):
+            if known == name:
+                return self.inner.belief(track.state, ask)
+        names = ", ".join(known for known, _ in self.limits) or "no limits"
+        raise InvalidInput(f"a measure must be one that has a limit, got {checks.shown(name)}; there are {names}")
+
+    def works(self, state: FeasibleState, X: Array, ask: Ask) -> Array:
+        """The probability that each row of X works: (m,); 1 if nothing failed."""
+        return np.ones(len(X)) if state.failures is None else state.failures.works(X, ask.number)
+
+    def holds(self, state: FeasibleState, X: Array, ask: Ask) -> dict[str, Array]:
+        """The probability that each limit holds at the rows of X, by the name of its measure: (m,) each."""
+        beliefs = {name: self.measure(state, name, ask) for name, _ in self.limits}
+        return {name: probability(beliefs[name], limit, X) for name, limit in self.limits}
+
+    def recommendable(self, state: FeasibleState, ask: Ask) -> Ask:
+        """The ask, restricted to what may be recommended: more probably feasible than what is asked for.
+
+        If nothing is, it allows the one setting that is feasible with the largest probability.
+        """
+        ask = self._known(ask)
+        gate = self._gate(state, ask, CAUTIOUS)
+        if gate is None:
+            return ask
+        X = settings(self.space, ask, self._points(state))
+        through = passing(gate, X)
+        best = X if through is not None or not len(X) else likeliest(gate, X)[None]
+        return replace(ask, allowed=all_of(ask.allowed, through or Only(best)))
+
+    @property
+    def diagnose(self) -> Callable[[FeasibleState, Ask], Any]:
+        """How the world moves, if `inner` says so."""
+        explain = self.inner.diagnose  # type: ignore[attr-defined]
+        return lambda state, ask: explain(state.reward.state, ask)
+
+
+def measured(seen: Observation, name: str) -> Observation | None:
+    """The observation of a measure, with its value in the place of the reward; None if there is none."""
+    values = dict(seen.measures)
+    return Observation(seen.number, seen.at, seen.x, values[name], repeats=seen.repeats) if name in values else None
