@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
+
+import numpy as np
 
 from driftwise import checks, given
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.feasible import Feasible, Limit, as_limits
 from driftwise.policies import AnyPolicy
 from driftwise.records import Params, Point
-from driftwise.spaces import Box, Space, Where, as_space, joint, pinned, settings_of
+from driftwise.spaces import Box, Joint, Space, Where, as_space, in_context, joint, pinned, split
 from driftwise.store import codec
 from driftwise.study.readings import Reading, as_row
 
+Fixed = tuple[tuple[int, float], ...]  # coordinates and their values, as an Ask has them
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
 PATIENCE = 32
 DELTA = 0.05
+DEFAULTS = {"patience": PATIENCE, "delta": DELTA}
+
+logger = logging.getLogger("driftwise")
 
 
 @dataclass(frozen=True)
@@ -69,64 +76,54 @@ class Description:
     @cached_property
     def space(self) -> Space:
         """The parameters that are chosen."""
-        return self.policy.space if self.context is None else settings_of(self.policy.space, self.context)
+        whole = self.policy.space
+        if self.context is None:
+            return whole
+        if isinstance(whole, Joint):
+            return whole.settings
+        assert isinstance(whole, Box)
+        return Box(tuple(pair for pair in whole.parameters if pair[0] not in self.context.names))
 
     def point(self, params: Params, context: Params | None) -> Point:
         """A setting in a context, as the policy sees it. Refused if it breaks a rule."""
-        if self.context is None:
-            self.no_context(context)
-            whole = params
-        else:
-            self.space.to_unit(params)  # refused by its own name first
-            whole = {**params, **self.in_context(context)}
+        inside = self._in_context(context)
+        self.space.to_unit(params)  # refused by its own name first
+        whole = {**params, **(context or {})} if inside else params
         if self.rules is not None:
             self.rules.check(whole)
         return self.policy.space.to_unit(whole)
 
-    def pins(self, context: Params | None, fixed: Params | None) -> tuple[tuple[int, float], ...]:
+    def pins(self, context: Params | None, fixed: Params | None) -> Fixed:
         """The coordinates that a context and pinned parameters give."""
-        if self.context is None:
-            self.no_context(context)
-        known = {} if self.context is None else self.in_context(context)
-        if fixed is not None and not isinstance(fixed, Mapping):
-            raise InvalidInput(f"fixed must be a dict of parameters and their values, got {checks.shown(fixed)}")
-        clash = [name for name in fixed or {} if name in known]
-        if clash:
-            raise InvalidInput(f"{clash[0]!r} is a parameter of the context; give it in context, and not in fixed")
-        whole = {**known, **(fixed or {})}
-        return pinned(self.policy.space, whole) if whole else ()
+        inside = self._in_context(context)
+        if fixed is None:
+            return inside
+        return tuple(sorted((*inside, *pinned(self.space, fixed))))  # the context's coordinates come last
 
-    def no_context(self, context: Params | None) -> None:
+    def _in_context(self, context: Params | None) -> Fixed:
+        if self.context is not None:
+            return in_context(self.context, self.policy.space, context)
         if context is not None:
             raise InvalidInput(f"the study has no context, got {checks.shown(context)}; create it with context={{...}}")
-
-    def in_context(self, context: Params | None) -> Params:
-        """The context, checked."""
-        assert self.context is not None
-        if context is None:
-            raise InvalidInput(f"the study needs context={{...}} with {', '.join(self.context.names)}, got none")
-        self.context.to_unit(context)
-        return context
+        return ()
 
     def split(self, x: Point) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """A point as the user's parameters, and as the context if there is one."""
         whole = self.policy.space.from_unit(x)
-        if self.context is None:
-            return whole, None
-        inside = {name: whole.pop(name) for name in self.context.names}
-        return whole, inside
+        return (whole, None) if self.context is None else split(self.context, whole)
 
     # --- as it is stored ----------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        data = {"policy": codec.encode(self.policy), "direction": self.direction, "seed": self.seed}
-        data |= {"patience": self.patience}
-        more = {name: getattr(self, name) for name in ("where", "limits", "safe", "start", "delta", "context")}
-        defaults = {name: self.__dataclass_fields__[name].default for name in more}
-        data |= {name: codec.encode(value) for name, value in more.items() if value != defaults[name]}
-        if self.given is not None:
-            data["given"] = self.given
+        data = self.data() | ({} if self.given is None else {"given": self.given})
         return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+    def data(self) -> dict[str, Any]:
+        """As JSON has it, without what the user gave. What is new in format 3 is there if it is not the default."""
+        new = ("where", "limits", "safe", "start", "delta", "context")
+        stated = [name for name in new if getattr(self, name) != self.__dataclass_fields__[name].default]
+        known = ("policy", "direction", "seed", "patience")
+        return {name: codec.encode(getattr(self, name)) for name in (*known, *stated)}
 
     @classmethod
     def from_json(cls, text: str) -> Description:
@@ -136,8 +133,7 @@ class Description:
 
     def kept(self) -> list[given.Kept]:
         """The settings with which the study goes on though the defaults are others by now."""
-        data = json.loads(self.to_json())
-        return given.kept(data.pop("given", None), data, defaults={"patience": PATIENCE})
+        return given.kept(self.given, self.data(), defaults=DEFAULTS)
 
     # --- forks --------------------------------------------------------------------------------------------------
 
@@ -174,8 +170,8 @@ def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Map
     said = given.given_by(policy, options, space, **settings)
     fields = dict(settings)
     context = fields.pop("context", None)
+    whole = space if context is None or space is None else joint(as_space(space), context)
     inside = None if context is None else Box.of(context)
-    whole = space if inside is None or space is None else joint(as_space(space), inside)
     made = given.policy_of(policy, whole, options)
     if "where" in fields:
         rules = fields["where"]
@@ -200,18 +196,17 @@ def _begin(space: Space, context: Box | None, start: Any) -> Point:
         return space.to_unit(start)
     if not isinstance(start, Mapping):
         raise InvalidInput(f"start must be a dict of parameters and their values, got {checks.shown(start)}")
-    return space.to_unit({**start, **context.from_unit(tuple(context.middle))})
+    return space.to_unit({**start, **context.from_unit(tuple(context.snap(np.full((1, context.dim), 0.5))[0]))})
 
 
-def opened(name: str, stored: str, now: str, description: Description) -> Description:
+def agreed_with(now: Description, stored: Description, name: str) -> Description:
     """The description of a study that exists. It goes on with what it was made with, if the user gives nothing else."""
-    if stored == now:
-        return description
-    before, after = json.loads(stored), json.loads(now)
-    made, said = before.pop("given", None), after.pop("given")
-    found = given.conflict(made, before, said, after)
+    before, after = stored.data(), now.data()
+    found = given.conflict(stored.given, before, now.given or {}, after)
     if found:
         raise ConflictError(
             f"study {name!r} already exists with different settings: {found}; use Study.open, or another name"
         )
-    return Description.from_json(stored)
+    for each in given.kept(stored.given, before, given=now.given, defaults=DEFAULTS):
+        logger.info("study %r was %s", name, each)
+    return stored

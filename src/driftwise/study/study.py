@@ -16,7 +16,7 @@ from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Explain, Moment
 from driftwise.concurrency.threads import one_thread
-from driftwise.errors import InvalidInput, StoreError
+from driftwise.errors import InvalidInput, NotFoundError, StoreError
 from driftwise.feasible import FeasibleState, Limit
 from driftwise.gp.belief import Belief
 from driftwise.policies import AnyPolicy, decision
@@ -34,14 +34,13 @@ from driftwise.replay import Fold, Missing
 from driftwise.spaces import Space
 from driftwise.store import Asked, Choice, Chosen, Correction, Counts, Entry, Loaded, Log, Store, Told, View, open_store
 from driftwise.study import answers, inputs, notebook, readings
-from driftwise.study.description import Description, described, opened
+from driftwise.study.description import Description, Fixed, agreed_with, described
 from driftwise.study.readings import Reading
 from driftwise.study.watching import Watching
 
 MOST = 1000  # suggestions of one ask
 
 Path = str | os.PathLike[str]
-Fixed = tuple[tuple[int, float], ...]  # as in an Ask
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,8 @@ class Study:
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
-        self._set_up(store, log, opened(name, log.description, text, given), path)
+        agreed = given if log.description == text else agreed_with(given, _read(log, path), name)
+        self._set_up(store, log, agreed, path)
 
     @classmethod
     def open(cls, name: str, *, path: Path) -> Self:
@@ -114,12 +114,8 @@ class Study:
             raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
         store = open_store(path, create=False)
         log = store.open(name)
-        try:
-            description = Description.from_json(log.description)
-        except (InvalidInput, TypeError, ValueError, KeyError, AttributeError) as error:
-            raise StoreError(f"{path}: study {name!r} has a description this driftwise cannot read: {error}") from error
         study = cls.__new__(cls)
-        study._set_up(store, log, description, path)
+        study._set_up(store, log, _read(log, path), path)
         return study
 
     @staticmethod
@@ -534,6 +530,14 @@ class Study:
 
     def _reading(self, seen: Observation) -> Reading:
         return readings.reading(seen, *self.description.split(seen.x))
+
+
+def _read(log: Log, path: Path | None) -> Description:
+    try:
+        return Description.from_json(log.description)
+    except (InvalidInput, NotFoundError, TypeError, ValueError, KeyError, AttributeError) as error:
+        where = f"{path}: study {log.name!r}"
+        raise StoreError(f"{where} has a description this driftwise cannot read: {error}") from error
 
 
 def _opened(cls: type[Study], name: str, path: str) -> Study:
