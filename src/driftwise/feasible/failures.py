@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from driftwise import limits
 from driftwise.records import Array, Observation
-from driftwise.spaces import Box, Choice, Space
+from driftwise.spaces import Box, Space
 
 ENTRIES = 200  # of the log that are looked at, at most
 WORKS = 0.9  # π, the probability that a setting works of which nothing is known
@@ -113,7 +113,6 @@ class Failures:
         nearest = c * none_nearer
         total: Array = (nearest * telegraph(a[:, :, None], b)).sum(axis=2)
         return total + (1 - nearest.sum(axis=2)) * telegraph(a, np.zeros_like(a))
-
 
     def _fading(self, now: float, k: int) -> Array:
         """The probability that the world has not changed since each of the first k entries: (k,)."""

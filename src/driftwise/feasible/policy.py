@@ -92,7 +92,9 @@ class Feasible(Around):
         self.settle(inner=a_policy, limits=as_limits, safe=checks.flag)
         self.settle(begin=at)
         if len({name for name, _ in self.limits}) < len(self.limits):
-            raise InvalidInput(f"limits must be on different measures, got {', '.join(name for name, _ in self.limits)}")
+            raise InvalidInput(
+                f"limits must be on different measures, got {', '.join(name for name, _ in self.limits)}"
+            )
         if self.safe and (self.begin is None or not self.limits):
             missing = "limits" if not self.limits else "a setting that is known to be safe"
             raise InvalidInput(f"safe=True needs limits and a setting known to be safe to start from, got no {missing}")

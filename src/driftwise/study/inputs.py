@@ -38,9 +38,7 @@ def reward(value: Any, name: str = "reward") -> float:
     return number
 
 
-def outcome(
-    given: Any, *, failed: Any = False, std: Any = None, repeats: Any = 1, measures: Any = None
-) -> Outcome:
+def outcome(given: Any, *, failed: Any = False, std: Any = None, repeats: Any = 1, measures: Any = None) -> Outcome:
     """What came of a setting: a reward with what is known of its noise, or a failure; and what else was measured.
 
     `std` is the standard deviation of one reading; the outcome has that of their mean.

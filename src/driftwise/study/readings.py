@@ -104,7 +104,9 @@ def _checked(number: int, row: Any) -> Mapping[str, Any]:
         raise InvalidInput(f"row {number} must be a dict with params and reward, or a Reading, got {checks.shown(row)}")
     unknown = [name for name in row if name not in ROW]
     if unknown:
-        raise InvalidInput(f"row {number} has an unknown entry {checks.shown(unknown[0])}; it may have {', '.join(ROW)}")
+        raise InvalidInput(
+            f"row {number} has an unknown entry {checks.shown(unknown[0])}; it may have {', '.join(ROW)}"
+        )
     if "params" not in row:
         raise InvalidInput(f"row {number} has no params; give a dict of the parameters and their values")
     return row

@@ -99,7 +99,9 @@ class Study:
         checks.name("a study's name", name)
         settings = {"seed": seed, "direction": direction, "patience": patience, "where": where, "limits": limits}
         settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
-        given = described(space, policy, options, {name: value for name, value in settings.items() if value is not None})
+        given = described(
+            space, policy, options, {name: value for name, value in settings.items() if value is not None}
+        )
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
@@ -329,7 +331,9 @@ class Study:
         mean, std = answers.in_users_units(self._belief_of(state, ask), X, self.description.sign)
         feasible = self.description.feasible
         works = float(feasible.works(state, X, ask)[0])
-        measured = {name: answers.in_users_units(feasible.measure(state, name, ask), X, 1.0) for name, _ in feasible.limits}
+        measured = {
+            name: answers.in_users_units(feasible.measure(state, name, ask), X, 1.0) for name, _ in feasible.limits
+        }
         measures = {name: (float(mean[0]), float(std[0])) for name, (mean, std) in measured.items()}
         return Prediction(float(mean[0]), float(std[0]), works, measures)
 
@@ -472,7 +476,9 @@ class Study:
                 self.tell(suggestion, reward)
         return self.recommend()
 
-    def fork(self, name: str, space: Any = None, policy: Any = None, *, path: Path | None = None, **options: Any) -> Study:
+    def fork(
+        self, name: str, space: Any = None, policy: Any = None, *, path: Path | None = None, **options: Any
+    ) -> Study:
         """A new study with another space, policy or options, which begins with the observations of this one.
 
         What you do not give is taken from this study. Observations that lie outside of the new space are left out, and
