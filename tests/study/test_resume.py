@@ -96,7 +96,7 @@ def asks_as_a_replay(study) -> None:
     number = study.describe().counts.last + 1
     pending = tuple(s.x for s in study.pending())
     ask = Ask(number, float(number), pending, seed=study.description.seed)
-    expected = study.policy.choose(replay(study.policy, study.observations()), ask)
+    expected = study.policy.choose(replay(study.policy, study._log.observations()), ask)
     assert study.ask().x == tuple(expected)
 
 

@@ -253,7 +253,7 @@ def test_several_objects_of_one_study_see_each_others_rewards(path, tmp_path):
     expected = still.policy.choose(replay(still.policy, still.observations()), ask)
     for study in (one, two, still):
         state = study._fold.state(study._log.read(study._fold.missing))
-        assert tuple(study.policy.choose(state, ask)) == tuple(expected)
+        assert tuple(study.description.feasible.choose(state, ask)) == tuple(expected)
 
 
 def test_the_default_is_told_nothing_and_goes_on_where_it_was(tmp_path):
@@ -266,7 +266,7 @@ def test_the_default_is_told_nothing_and_goes_on_where_it_was(tmp_path):
     ask, chosen = Ask(31, 31.0), []
     for each in (study, Study.open("s", path=path)):
         state = each._fold.state(each._log.read(each._fold.missing))
-        chosen.append(tuple(each.policy.choose(state, ask)))
+        chosen.append(tuple(each.description.feasible.choose(state, ask)))
     assert chosen[0] == chosen[1]
 
 

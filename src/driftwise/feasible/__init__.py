@@ -5,7 +5,7 @@ Read `failures` (where settings work), `limits` (where limits hold), `gate` (whe
 
 from __future__ import annotations
 
-from driftwise.feasible.limits import Limit, at_least, at_most
-from driftwise.feasible.policy import Feasible
+from driftwise.feasible.limits import Limit, as_limits, at_least, at_most
+from driftwise.feasible.policy import Feasible, FeasibleState
 
-__all__ = ["Feasible", "Limit", "at_least", "at_most"]
+__all__ = ["Feasible", "FeasibleState", "Limit", "as_limits", "at_least", "at_most"]

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from driftwise import checks, given
+from driftwise import checks
+from driftwise import given as settings_given
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.feasible import Feasible, Limit, as_limits
 from driftwise.policies import AnyPolicy
 from driftwise.records import Params, Point
-from driftwise.spaces import Box, Joint, Space, Where, as_space, in_context, joint, pinned, split
+from driftwise.spaces import Box, Candidates, Joint, Space, Where, as_space, in_context, joint, pinned, split
 from driftwise.store import codec
 from driftwise.study.readings import Reading, as_row
 
@@ -131,9 +132,9 @@ class Description:
         said = data.pop("given", None)
         return cls(**{name: codec.decode(value) for name, value in data.items()}, given=said)
 
-    def kept(self) -> list[given.Kept]:
+    def kept(self) -> list[settings_given.Kept]:
         """The settings with which the study goes on though the defaults are others by now."""
-        return given.kept(self.given, self.data(), defaults=DEFAULTS)
+        return settings_given.kept(self.given, self.data(), defaults=DEFAULTS)
 
     # --- forks --------------------------------------------------------------------------------------------------
 
@@ -167,12 +168,12 @@ class Description:
 
 def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Description:
     """The description of a study that is made now from what the user gives."""
-    said = given.given_by(policy, options, space, **settings)
+    said = settings_given.given_by(policy, options, space, **settings)
     fields = dict(settings)
     context = fields.pop("context", None)
-    whole = space if context is None or space is None else joint(as_space(space), context)
+    whole = space if context is None or space is None else joint(_settings(space), context)
     inside = None if context is None else Box.of(context)
-    made = given.policy_of(policy, whole, options)
+    made = settings_given.policy_of(policy, whole, options)
     if "where" in fields:
         rules = fields["where"]
         fields["where"] = (rules,) if isinstance(rules, str) else checks.each("where", rules, _text, "['a < b']")
@@ -182,6 +183,13 @@ def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Map
     if start is not None:
         fields["start"] = _begin(made.space, inside, start)
     return Description(made, **fields, context=inside, given=said)
+
+
+def _settings(space: Any) -> Box | Candidates:
+    made = as_space(space)
+    if isinstance(made, Joint):
+        raise InvalidInput("space must be the settings alone if there is a context, got a space with a context")
+    return made
 
 
 def _text(name: str, value: Any) -> str:
@@ -202,11 +210,11 @@ def _begin(space: Space, context: Box | None, start: Any) -> Point:
 def agreed_with(now: Description, stored: Description, name: str) -> Description:
     """The description of a study that exists. It goes on with what it was made with, if the user gives nothing else."""
     before, after = stored.data(), now.data()
-    found = given.conflict(stored.given, before, now.given or {}, after)
+    found = settings_given.conflict(stored.given, before, now.given or {}, after)
     if found:
         raise ConflictError(
             f"study {name!r} already exists with different settings: {found}; use Study.open, or another name"
         )
-    for each in given.kept(stored.given, before, given=now.given, defaults=DEFAULTS):
+    for each in settings_given.kept(stored.given, before, given=now.given, defaults=DEFAULTS):
         logger.info("study %r was %s", name, each)
     return stored

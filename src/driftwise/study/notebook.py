@@ -53,8 +53,7 @@ def picture(rows: Sequence[Reading]) -> str:
     for row in rows:
         x = _scaled(row.number, first, last, WIDTH)
         if row.failed:
-            y = HEIGHT - EDGE
-            parts.append(f'<path d="M{x - 3:.1f} {y - 3}l6 6m0-6l-6 6" stroke="#c0392b" fill="none"/>')
+            parts.append(f'<path d="M{x - 3:.1f} {HEIGHT - EDGE - 3}l6 6m0-6l-6 6" stroke="#c0392b" fill="none"/>')
         else:
             y = HEIGHT - _scaled(row.y, low, high, HEIGHT)
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="#2b6cb0"/>')

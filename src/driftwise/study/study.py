@@ -87,9 +87,10 @@ class Study:
     ) -> None:
         """Create a study, or open it if it already exists with the same settings.
 
-        `policy` is a name (with `options`; `auto` by default), a pair of a name and its options, or a policy object. If it is a name,
-        rewards are standardised unless `standardise=False`. Rewards are maximised unless `direction="minimize"`. A
-        suggestion without a reward counts as pending while the next `patience` suggestions are made (32 by default).
+        `policy` is a name (with `options`), a pair of a name and its options, or a policy object; `auto` if it is not
+        given. The name may be "module:Class". If it is a name, rewards are standardised unless `standardise=False`.
+        Rewards are maximised unless `direction="minimize"`. A suggestion without a reward counts as pending while the
+        next `patience` suggestions are made, 32 by default.
 
         `where` are constraints that are known, for example "workers * cache_mb <= 8192". `limits` are constraints that
         are measured, for example {"p99_ms": at_most(200)}; with `safe=True` the study asks only where every limit holds
@@ -97,7 +98,13 @@ class Study:
         that are given with every ask and not chosen. docs/constraints.md explains all of them.
         """
         checks.name("a study's name", name)
-        settings = {"seed": seed, "direction": direction, "patience": patience, "where": where, "limits": limits}
+        settings: dict[str, Any] = {
+            "seed": seed,
+            "direction": direction,
+            "patience": patience,
+            "where": where,
+            "limits": limits,
+        }
         settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
         given = described(
             space, policy, options, {name: value for name, value in settings.items() if value is not None}
@@ -219,7 +226,7 @@ class Study:
         measures: Mapping[str, float] | None = None,
         key: str | None = None,
     ) -> Receipt:
-        """Store the reward of a suggestion, given as such or by its id; or, with `failed=True`, that the setting failed.
+        """Store the reward of a suggestion, given as such or by its id; with `failed=True`, that the setting failed.
 
         The same reward again changes nothing. A different one raises a `ConflictError`. `std` is the standard deviation
         of the noise, if you know it, and `repeats` says that the reward is the mean of so many readings. `measures` are
@@ -305,7 +312,7 @@ class Study:
     def recommend(
         self, at: float | None = None, *, context: Params | None = None, fixed: Params | None = None
     ) -> Recommendation:
-        """The best setting now among those that are known: where the posterior mean less its standard deviation is best.
+        """The best setting now that is known: where the posterior mean less its standard deviation is largest.
 
         `mean` and `std` are those of the function there, in your own units. `sure` is False while little is known
         there, and just after the world changed. The setting obeys `where`, and it probably works and keeps the limits.
@@ -325,7 +332,7 @@ class Study:
 
     @one_thread
     def predict(self, params: Params, at: float | None = None, *, context: Params | None = None) -> Prediction:
-        """What is expected at a setting, in your own units: reward, probability of working, and measures with limits."""
+        """What is expected at a setting: the reward, the probability that it works, and the measures with limits."""
         X = np.array([self.description.point(params, context)])
         state, ask = self._state(inputs.time(at))
         mean, std = answers.in_users_units(self._belief_of(state, ask), X, self.description.sign)
@@ -411,7 +418,7 @@ class Study:
         return (self._reading(seen) for seen in self._log.observations())
 
     def latest(self, count: int) -> list[Reading]:
-        """The last observations back to the `count`-th reward, in the order of their numbers. Earlier ones are not read."""
+        """The last observations back to the `count`-th reward, in order. Earlier ones are not read."""
         checks.count("count", count)
         return [self._reading(seen) for seen in self._log.read(lambda view: view.tail(count))]
 
@@ -423,8 +430,8 @@ class Study:
         """Add many observations, several thousand a second. `Loaded` says how many were new and how many known.
 
         A row is a dict with `params` and `reward` (or `failed`), and as you like `at`, `key`, `context`, `std`,
-        `repeats` and `measures`; or a `Reading` of another study. A row with a `key` is stored once, however often it is
-        loaded. Rows are stored in batches of 5,000, each as a whole.
+        `repeats` and `measures`; or a `Reading` of another study. A row with a `key` is stored once, however often it
+        is loaded. Rows are stored in batches of 5,000, each as a whole.
         """
         new = known = 0
         for first, batch in readings.batches(rows):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from driftwise.auto.changes import REACH, SETTLED, Mixing, NoticedChange, Watch
-from driftwise.policies import AnyPolicy
+from driftwise.auto.changes import REACH, SETTLED, NoticedChange, Watch
 from driftwise.records import Observation, signed
 from driftwise.store import View
 
@@ -26,7 +26,7 @@ class Followed:
 class Watching:
     """The changes of one process. What was followed is continued if the log has only grown at its end."""
 
-    policy: AnyPolicy
+    policy: Any  # the policy `auto`
     sign: float
     followed: Followed | None = None
 
@@ -43,8 +43,7 @@ class Watching:
         begin = max(min(first - SETTLED, counts.last), 0)
         memory = self.policy.memory
         needed = None if memory is None else memory + counts.last - begin
-        policy: Mixing = self.policy
-        return _at(view, begin, Watch.of(policy)), view.tail(needed)
+        return _at(view, begin, Watch.of(self.policy)), view.tail(needed)
 
     def changes(self, known: Followed, new: Sequence[Observation], since: int | None) -> list[NoticedChange]:
         """The changes after `new`, of those noticed after observation `since`."""
