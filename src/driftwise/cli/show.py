@@ -6,17 +6,19 @@ Nothing is parsed: no markup, no emoji codes, and no control character reaches t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from driftwise.text import as_json as json_text
 from driftwise.text import visible
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 NARROWEST, WIDEST = 40, 200  # columns
 
@@ -105,26 +107,8 @@ def as_json(value: Any) -> None:
     print(json_text(value))
 
 
-class Rate(ProgressColumn):
-    """Tasks a second, so far."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.1f} runs/s" if speed else "", style="dim")
-
-
 def progress() -> Progress:
     """A bar with counts, rate and time left; it goes away when it is done, and says nothing into a pipe."""
-    console = aside()
-    console.quiet = not console.is_terminal  # before Rich 14.3 a bar that is disabled still ends in an empty line
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=32),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(compact=True),
-        TextColumn("left", style="dim"),
-        console=console,
-        transient=True,
-        disable=console.quiet,
-    )
+    from driftwise.cli.progress import bar  # few commands have one
+
+    return bar(aside())

@@ -21,10 +21,8 @@ from driftwise import checks, policies
 from driftwise.errors import InvalidInput
 
 # where descriptions are made; a package stands for the modules it imports
-ROOMS = (
-    *("gp.kernels", "gp.time_kernels", "gp.belief", "spaces"),
-    *("theory.information", "theory.widths", "policies", "auto.policy"),
-)
+SHARED = ("gp.kernels", "gp.time_kernels", "gp.belief", "spaces", "theory.information", "theory.widths")
+ROOMS = (*SHARED, "policies", "auto.policy")
 
 
 def dumps(value: Any) -> str:
@@ -75,7 +73,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, dict):
         return {"type": "dict", "items": [[_encode(key), _encode(item)] for key, item in value.items()]}
     kind = type(value).__name__
-    if registry().get(kind) is not type(value):
+    if known(kind) is not type(value):
         raise InvalidInput(
             f"{checks.shown(value)} cannot be written down: {kind} is not known; register a policy of your own in "
             f"driftwise.policies.REGISTRY, or use one of {', '.join(sorted(registry()))}"
@@ -105,7 +103,7 @@ def _decode(data: Any) -> Any:
         return float(data["value"])
     if kind == "dict":
         return {_decode(key): _decode(item) for key, item in data["items"]}
-    cls = registry().get(kind) if isinstance(kind, str) else None
+    cls = known(kind) if isinstance(kind, str) else None
     if cls is None:
         raise InvalidInput(f"unknown type {checks.shown(kind)}; known are {', '.join(sorted(registry()))}")
     given = {name: _decode(item) for name, item in data.items() if name != "type"}
@@ -119,24 +117,30 @@ def _decode(data: Any) -> Any:
         raise InvalidInput(f"{kind} cannot be made from {sorted(given)}: {error}") from None
 
 
+def known(kind: str) -> type | None:
+    """The class of this name in `registry`. Files of other policies are imported only if it is in none of the rest."""
+    return policies.REGISTRY.of_class(kind) or _parts(SHARED).get(kind) or registry().get(kind)
+
+
 def registry() -> dict[str, type]:
     """Every class that may be written and read, by name: the policies and their parts."""
-    return _parts() | {cls.__name__: cls for cls in policies.REGISTRY.values()}  # a user may add to it at any time
+    own = {cls.__name__: cls for cls in policies.REGISTRY.values()}  # a user may add to it at any time
+    return _parts(ROOMS) | own
 
 
 @cache
-def _parts() -> dict[str, type]:
-    """The parts of policies. A name that two classes share, for example `State`, is left out."""
+def _parts(rooms: tuple[str, ...]) -> dict[str, type]:
+    """The parts of policies in these rooms. A name that two classes share, for example `State`, is left out."""
     named: dict[str, list[type]] = {}
-    for module in _modules():
+    for module in _modules(rooms):
         for cls in vars(module).values():
             if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__:
                 named.setdefault(cls.__name__, []).append(cls)
     return {name: classes[0] for name, classes in named.items() if len(classes) == 1}
 
 
-def _modules() -> Iterator[ModuleType]:
-    for name in ROOMS:
+def _modules(rooms: tuple[str, ...]) -> Iterator[ModuleType]:
+    for name in rooms:
         room = importlib.import_module(f"driftwise.{name}")
         yield room
         own = [part for part in vars(room).values() if isinstance(part, ModuleType)]
