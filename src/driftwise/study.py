@@ -15,7 +15,7 @@ from driftwise.auto.drift_history import Explain, Moment
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.gp.belief import Belief, Ucb
-from driftwise.policies import REGISTRY, AnyPolicy, decision, options_of
+from driftwise.policies import REGISTRY, AnyPolicy, a_policy, decision, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
 from driftwise.replay import Fold, Missing
@@ -331,15 +331,11 @@ def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
 
 
 def _policy_as_given(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
-    if not all(hasattr(policy, name) for name in ("name", "space", "memory", "start", "choose", "update")):
-        raise InvalidInput(
-            f"policy must be a name, a pair of name and options, or a policy, got {checks.shown(policy)}"
-        )
+    made: AnyPolicy = a_policy("policy", policy, "a name, a pair of name and options, or a policy")
     if options:
         raise InvalidInput(f"options go with a policy's name; this policy has its own, got {', '.join(options)}")
     if space is not None and as_space(space) != policy.space:
         raise InvalidInput("space and the policy's own space differ; leave space out")
-    made: AnyPolicy = policy
     return made
 
 

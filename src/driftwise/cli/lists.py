@@ -27,6 +27,8 @@ WORLD_OPTIONS = {
     "side": "candidates along each side of the grid",
 }
 
+INDENT = 2  # columns
+
 Options = Mapping[str, inspect.Parameter]
 
 
@@ -117,9 +119,9 @@ def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
     console = show.out()
     for item in found:
         console.print(Text(item["name"], style="bold"))
-        console.print(Padding(Text(item["summary"]), (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(item["summary"]), (0, 0, 0, INDENT), expand=False))
         if item["options"]:
-            console.print(Padding(_table(item["options"]), (0, 0, 0, 2), expand=False))
+            console.print(Padding(_table(item["options"]), (0, 0, 0, INDENT), expand=False))
         console.print()
 
 
@@ -127,4 +129,4 @@ def _table(options: dict[str, dict[str, Any]]) -> Any:
     rows = [(name, written(each["default"]), each["meaning"]) for name, each in options.items()]
     meanings = any(meaning for *_, meaning in rows)
     header = ("option", "default", "meaning") if meanings else ("option", "default")
-    return show.table("", header, [row[: len(header)] for row in rows], text=True)
+    return show.table("", header, [row[: len(header)] for row in rows], text=True, columns=show.width() - INDENT)

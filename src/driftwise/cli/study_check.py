@@ -57,11 +57,11 @@ def check(
 
 def _say(path: Path, findings: list[Finding], saved: list[Salvaged]) -> None:
     if not findings:
-        show.say(f"{path} is intact")
+        show.say(f"{path} is intact.")
     for each in findings:
-        what = f"study {each.study!r}" if each.study else "the file"
+        what = f"Study {each.study!r}" if each.study else "The file"
         show.say(f"{what}: {each.problem}")
     for s in saved:
         lost = f"; {counted(s.lost, 'number')} lost" if s.lost else ""
         copied = f"{counted(s.observations, 'observation')}, {counted(s.suggestions, 'suggestion')}"
-        show.say(f"copied {s.study!r}: {copied}{lost}")
+        show.say(f"Copied {s.study!r}: {copied}{lost}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from driftwise import checks
 from driftwise.errors import NotFoundError
-from driftwise.policies.base import AnyPolicy, Decision, Policy, decision, replay
+from driftwise.policies.base import AnyPolicy, Decision, Policy, a_policy, decision, replay
 from driftwise.policies.gp_ucb import GpUcb
 from driftwise.policies.random import Random
 from driftwise.policies.registry import Home, Registry
@@ -51,6 +51,7 @@ __all__ = [
     "Random",
     "Restart",
     "Window",
+    "a_policy",
     "checked",
     "decision",
     "options_of",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -35,9 +36,9 @@ class LinearPolicy(BasePolicy[S]):
         fix = "use a policy with a kernel, for example sw-gp-ucb"
         limits.check(self.name, 16 * d**2, f"16 matrices of {d:,} × {d:,} coordinates", fix)
 
+    @abstractmethod
     def belief(self, state: S, ask: Ask) -> Ridge:
         """What it thinks of the world at `ask`."""
-        raise NotImplementedError
 
     def decide(self, state: S, ask: Ask) -> Decision:
         belief = self.belief(state, ask)
