@@ -77,7 +77,7 @@ def _cautions(shown: list[CaseTable]) -> list[str]:
         if len(t.lines) > 1 and t.seeds < fewest_seeds(len(t.lines)):
             few.setdefault(len(t.lines), []).append(t)
     return [
-        f"too few seeds on {len(tables)} of {len(shown)} cases: with {policies} policies no difference can be "
+        f"Too few seeds on {len(tables)} of {len(shown)} cases: with {policies} policies no difference can be "
         f"significant on fewer than {fewest_seeds(policies)} seeds, so all are marked ○ there"
         for policies, tables in sorted(few.items())
     ]
