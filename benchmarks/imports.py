@@ -21,12 +21,24 @@ from benchmarks.measure import Result, duration
 ROUNDS = 11
 BASE = ("-c", "import numpy, scipy.linalg")
 ASK = ("-c", "from driftwise.cli import main; main()", "study", "ask", "prices", "--path", "study.db")
+COMMAND = """
+import numpy, scipy.linalg, sqlalchemy, typer
+from pathlib import Path
+app = typer.Typer()
+
+@app.command()
+def ask(name: str, path: Path = Path("study.db"), as_json: bool = False) -> None:
+    print(name, path)
+
+app(["prices"])
+"""
 CASES: tuple[tuple[str, tuple[str, ...], float | None], ...] = (
     ("import driftwise", ("-c", "import driftwise"), 1.3),
     ("import driftwise; driftwise.Posterior", ("-c", "import driftwise; driftwise.Posterior"), None),
     ("import driftwise; driftwise.Study", ("-c", "import driftwise; driftwise.Study"), None),
     ("driftwise study ask", ASK, 2.0),
     ("numpy, scipy.linalg, sqlalchemy, typer alone", ("-c", "import numpy, scipy.linalg, sqlalchemy, typer"), None),
+    ("these and a Typer command that does nothing", ("-c", COMMAND), None),
 )
 
 

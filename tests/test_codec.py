@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import pytest
@@ -70,6 +72,19 @@ WRITTEN = (
 def test_what_was_written_in_version_0_1_is_read_for_ever():
     space = {"price": Float(5, 20), "n": Int(1, 8, log=True), "m": Choice(["a", None])}
     assert codec.loads(WRITTEN) == policy("sw-gp-ucb", space, window=30, standardise=True)
+
+
+def test_a_class_is_the_same_whether_all_policies_are_loaded_or_not():
+    everything = codec.registry()
+    assert {kind: codec.known(kind) for kind in everything} == everything
+    assert codec._parts(codec.SHARED).keys() <= everything.keys()  # a name is not unique in one and shared in the other
+    assert codec.known("State") is None
+
+
+def test_a_part_of_a_policy_is_found_before_the_policy_was_used():
+    code = 'from driftwise.store import codec; print(codec.loads(\'{"type": "Range", "low": 0, "high": 2}\'))'
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "Range(low=0.0, high=2.0)\n"
 
 
 def test_a_policy_of_ones_own_is_known_once_it_is_registered(monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,14 +26,25 @@ def test_a_study_that_asks_and_learns_loads_no_more_than_it_needs():
     assert not loaded(f"import driftwise as dw; {steps}") & {"scipy.stats", "scipy.optimize", "typer", "rich"}
 
 
-def test_the_command_that_asks_loads_neither_the_lab_nor_scipy_stats(tmp_path):
-    place = f"path={str(tmp_path / 'a.db')!r}"
-    make = f"import sys, driftwise as dw; dw.Study('a', space={{'x': dw.Float(0, 1)}}, {place}).close()"
-    words = ["driftwise", "study", "ask", "a", "--path", str(tmp_path / "a.db")]
+def asking(folder: Path) -> str:
+    """`driftwise study ask` of a new study, as code."""
+    driftwise.Study("a", space={"x": driftwise.Float(0, 1)}, path=folder / "a.db").close()
+    words = ["driftwise", "study", "ask", "a", "--path", str(folder / "a.db")]
     ask = "from driftwise.cli import main\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
-    found = loaded(f"{make}\nsys.argv = {words!r}\n{ask}")
+    return f"import sys\nsys.argv = {words!r}\n{ask}"
+
+
+def test_the_command_that_asks_loads_neither_the_lab_nor_scipy_stats(tmp_path):
+    found = loaded(asking(tmp_path))
     assert "driftwise.store.sqlite" in found
     assert not found & {"driftwise.lab", "driftwise.environments", "scipy.stats", "scipy.optimize"}
+
+
+def test_the_command_that_asks_loads_its_own_policy_and_no_other(tmp_path):
+    found = loaded(asking(tmp_path))
+    assert {"driftwise.auto.policy", "driftwise.policies.base"} <= found
+    assert not found & {"driftwise.policies.ada_opkb", "driftwise.policies.w_dbo", "driftwise.policies.ldp"}
+    assert not found & {"rich.progress", "driftwise.store.verify"}
 
 
 def test_a_kernel_needs_no_store():

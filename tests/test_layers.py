@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "driftwise"
 def layers() -> list[str]:
     """The modules and packages of driftwise, in the order of the block in docs/design.md."""
     text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
-    block = re.search(r"^Layers: .*?\n\n((?:    .*\n)+)", text, re.MULTILINE)
+    block = re.search(r"^Layers: (?:.+\n)+\n((?:    .*\n)+)", text, re.MULTILINE)
     assert block, "docs/design.md has a paragraph that begins with 'Layers:' and the block of layers below it"
     return re.split(r"[\s·→]+", block[1].strip())
 

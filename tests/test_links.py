@@ -1,4 +1,4 @@
-"""Links in the first pages that a reader meets lead to a file, and to a heading where they name one."""
+"""The pages that a reader meets: links lead to a file and a heading, files that are named exist, lines are short."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("auto", "auto-measured", "choosing-a-policy", "peers", "policies-measured")
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *DOCS]
+HOMES = ("", "docs", "src", "src/driftwise", "src/driftwise/report", "tests")  # where a path may begin
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -23,7 +25,7 @@ def anchors(page: Path) -> set[str]:
     return {anchor(heading) for heading in re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)}
 
 
-@pytest.mark.parametrize("name", ["README.md", *(f"docs/{page}.md" for page in PAGES)])
+@pytest.mark.parametrize("name", PAGES)
 def test_every_link_leads_somewhere(name):
     page = ROOT / name
     for link in LINK.findall(page.read_text(encoding="utf-8")):
@@ -31,3 +33,15 @@ def test_every_link_leads_somewhere(name):
         target = page.parent / file if file else page
         assert link.startswith("https://") or target.exists(), link
         assert not heading or heading in anchors(target), link
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_file_of_ours_that_is_named_exists(name):
+    for path in re.findall(r"`([\w./-]+\.(?:py|toml))`", (ROOT / name).read_text(encoding="utf-8")):
+        assert any((ROOT / home / path).exists() for home in HOMES), path
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_lines_have_at_most_a_hundred_characters(name):
+    for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), start=1):
+        assert len(line) <= 100 or line.startswith(("|", "![")), f"{name}:{number}: {line[:60]} … {len(line)}"

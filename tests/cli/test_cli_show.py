@@ -129,7 +129,7 @@ def test_the_best_choice_is_the_first_and_marked(good, direction, order):
 
 def test_a_cost_is_called_a_cost(good):
     study_of({"mode": Choice(list(MODES)), "x": Float(0, 1)}, direction="minimize")
-    charts = good("study show s").split("best now")[1]
+    charts = good("study show s").split("Best now")[1]
     assert charts.count("cost (lower is better)") == 2
     assert "reward" not in charts
     mode, x = (figure_of(each, "").axes[0] for each in slices(Study.open("s", path="driftwise.db"))[1])

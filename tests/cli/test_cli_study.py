@@ -88,7 +88,7 @@ def test_show_draws_each_parameter(good):
 
 def test_show_one_parameter_and_a_picture(good, refused):
     fill(good)
-    assert "mode" not in good("study show prices --parameter price").split("best now")[1].split("\n", 1)[1]
+    assert "mode" not in good("study show prices --parameter price").split("Best now")[1].split("\n", 1)[1]
     good("study show prices --png belief.png")
     assert Path("belief.png").read_bytes()[:4] == b"\x89PNG"
     assert "no parameter is called 'cost'" in refused("study show prices --parameter cost")
@@ -128,9 +128,9 @@ def test_show_of_candidates_that_share_no_coordinate(good):
 
 def test_what_to_type_next_can_be_typed(good):
     line = good("study create 'my prices' --float price=5:20 --path 'a b.db'").splitlines()[-1]
-    assert line == "next: driftwise study ask 'my prices' --path 'a b.db'"
-    line = good(line.removeprefix("next: driftwise ")).splitlines()[-1]
-    assert "stored as observation 1" in good(line.removeprefix("then: driftwise ").replace("REWARD", "3"))
+    assert line == "Next: driftwise study ask 'my prices' --path 'a b.db'"
+    line = good(line.removeprefix("Next: driftwise ")).splitlines()[-1]
+    assert "stored as observation 1" in good(line.removeprefix("Then: driftwise ").replace("REWARD", "3"))
 
 
 def test_choices_are_written_as_they_are(good):
@@ -252,6 +252,20 @@ def test_a_file_that_is_no_study_is_told_and_left_alone(refused):
 
 def test_a_file_that_is_not_there(refused):
     assert "driftwise.db" in refused("study ask prices")
+
+
+def test_a_table_that_is_too_wide_becomes_a_list(good, monkeypatch):
+    good("study create checkout-page-prices --float price=5:20 --int count=1:3 --policy sw-gp-ucb")
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = [line.split() for line in good("study list").splitlines()]
+    assert [line for line in shown if line] == [
+        ["driftwise.db"],
+        ["checkout-page-prices"],
+        ["policy", "sw-gp-ucb"],
+        ["parameters", "price,", "count"],
+        ["rewards", "0"],
+        ["awaited", "0"],
+    ]
 
 
 def test_a_table_is_whole_in_a_narrow_terminal(good, monkeypatch):

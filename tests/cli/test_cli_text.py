@@ -87,6 +87,17 @@ def test_whatever_is_printed_on_the_console_is_text(capsys):
     assert ":smile:" in printed
 
 
+@pytest.mark.parametrize("columns", [40, 47, 60, 80])
+def test_no_table_loses_a_word(columns, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    header = ["policy", "regret", "95% interval", "seeds", "per step", "remark"]
+    rows = [["sw-gp-ucb", "181.25", "128.1 – 235.4", "1000", "3.6 ms", "the-longest-of-words"], ["auto", *"12345"]]
+    show.out().print(show.table("a title", header, rows, best=[1]))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert {word for row in rows for cell in row for word in cell.split()} <= set(" ".join(lines).split())
+
+
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 

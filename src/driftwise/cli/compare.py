@@ -19,7 +19,7 @@ from driftwise.lab.statistics import student
 from driftwise.lab.trials import Outcome, Trial
 
 WORLD = "deng-abrupt"
-HEADER = ("policy", "regret", "95% interval", "a step", "µs a step")
+HEADER = ("policy", "regret", "95% interval", "per step", "µs per step")
 
 
 def compare(

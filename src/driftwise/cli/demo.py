@@ -40,22 +40,29 @@ def demo(
         out.mkdir(parents=True, exist_ok=True)
     began, console = time.perf_counter(), show.out()
     scenes = _run(seeds, horizon, jobs or _all_cores())
-    show.say("\n", ("Keeping up with a moving optimum", "bold"), ("  cumulative regret, lower is better\n", "dim"))
+    show.say("\n", ("Keeping up with a moving optimum", "bold"))
+    show.paragraph((f"{_explained(scenes[0])}\n", "dim"))
     for scene in scenes:
         cells, best = report.rows(scene)
         heading = f"{report.title(scene)} ({scene.world}, T = {scene.horizon})"
         console.print(show.table(heading, report.HEADER[:5], [row[:5] for row in cells], best=best))
-    show.say(("auto is given neither kernel nor noise; the others are given both.", "dim"))
     if missing:
-        show.aside().print(f"no report was written: {missing}", soft_wrap=True)
+        show.aside().print(f"No report was written: {missing}", soft_wrap=True)
     else:
         written = _write(scenes, out)
-        show.say(
-            "the report is ",
-            (visible(str(written[0])), "bold"),
-            f", with {counted(len(written) - 1, 'picture')} beside it",
-        )
+        show.say("The report is ", (visible(str(written[0])), "bold"), ".")
+        show.say(f"Its {counted(len(written) - 1, 'picture')} are beside it.")
     show.say((f"This took {time.perf_counter() - began:.0f} s.", "dim"))
+
+
+def _explained(scene: Scene) -> str:
+    """What the tables show, for a reader who has seen nothing else."""
+    return (
+        f"Each table has the cumulative regret over {scene.horizon} steps, which is the reward lost because the best "
+        "setting was not known. Lower is better. GP-UCB uses all observations, R-GP-UCB forgets them every H steps, "
+        "and SW-GP-UCB uses the last w. Remark 2 is the paper's own choice of H and w. These policies are given the "
+        "kernel and the noise. auto, the default of a study, is given neither."
+    )
 
 
 def _missing_plots() -> str:

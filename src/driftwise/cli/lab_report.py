@@ -57,11 +57,11 @@ def report(
     beside = out.with_name(f"{out.stem}_files")
     text = lab_page(found, title=title, version=version("driftwise"), folder=beside.name, inside=inside, files=pictures)
     files.write(out, text)
-    show.say("the report is ", (visible(str(out)), "bold"), f" ({len(text) / 1e6:.1f} MB)")
+    show.say("The report is ", (visible(str(out)), "bold"), f" ({len(text) / 1e6:.1f} MB).")
     if pictures:
         count = _write(found, inside, beside)
-        show.say(f"{count} files with its data and pictures are in ", (visible(str(beside)), "bold"))
-    show.say((f"{len(results):,} runs in {time.perf_counter() - began:.0f} s", "dim"))
+        show.say(f"{count} files with its data and pictures are in ", (visible(str(beside)), "bold"), ".")
+    show.say((f"{len(results):,} runs took {time.perf_counter() - began:.0f} s.", "dim"))
 
 
 def _write(found: object, inside: object, beside: Path) -> int:

@@ -178,4 +178,5 @@ def _report(account: Account, out: Path) -> None:
             "the same command tries them again",
         )
     where = visible(str(out))
-    show.say("the results are in ", (where, "bold"), f"; see: driftwise lab table {where}")
+    show.say("The results are in ", (where, "bold"), ".")
+    show.say(f"Next: driftwise lab table {where}")

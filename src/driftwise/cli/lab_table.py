@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from driftwise.lab.statistics import Interval
     from driftwise.lab.tables import CaseTable, Contest, Line, Ranking
 
-HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "a step")
+HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "per step")
 CONTESTS = ("case", "seeds", "regret", "best of the others", "ratio")
 STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
 
@@ -38,7 +38,7 @@ def table(
 
     ★ has the least mean regret; ○ is not significantly worse (Wilcoxon on common seeds, Holm's correction, 5%).
     "≤ 5%" is the share of steps within 5% of the optimum, "back" the median number of steps after an abrupt change
-    until regret is what it was, "slope" that of ln R(t) against ln t, "a step" the time the policy takes. A ratio is
+    until regret is what it was, "slope" that of ln R(t) against ln t, "per step" the time the policy takes. A ratio is
     mean regret over the best policy's on the same case; with --of, over the best of those that are not like it, with
     the interval in which it lies on resampled seeds, the best picked anew. docs/lab.md has the definitions.
     """
@@ -77,7 +77,7 @@ def _cautions(shown: list[CaseTable]) -> list[str]:
         if len(t.lines) > 1 and t.seeds < fewest_seeds(len(t.lines)):
             few.setdefault(len(t.lines), []).append(t)
     return [
-        f"too few seeds on {len(tables)} of {len(shown)} cases: with {policies} policies no difference can be "
+        f"Too few seeds on {len(tables)} of {len(shown)} cases: with {policies} policies no difference can be "
         f"significant on fewer than {fewest_seeds(policies)} seeds, so all are marked ○ there"
         for policies, tables in sorted(few.items())
     ]

@@ -61,8 +61,8 @@ def theory(
     if out is not None:
         typed = [*(["--quick"] if quick else []), "-o", out.name, *(["--images", images] if images else [])]
         written = _write(made, out, images, shlex.join(["driftwise", "lab", "theory", *typed]))
-        show.say("\nthe report is ", (visible(str(out)), "bold"), written)
-    show.say((f"done in {time.perf_counter() - began:.0f} s", "dim"))
+        show.say("\nThe report is ", (visible(str(out)), "bold"), written)
+    show.say((f"This took {time.perf_counter() - began:.0f} s.", "dim"))
 
 
 def _check(out: Path | None, images: str | None) -> None:

@@ -30,6 +30,8 @@ WORLD_OPTIONS = {
     "side": "candidates along each side of the grid",
 }
 
+INDENT = 2  # columns
+
 Options = Mapping[str, inspect.Parameter]
 OURS = "driftwise"
 
@@ -144,9 +146,9 @@ def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
     for item in found:
         package = Text(f"  (from {visible(item['package'])})" if item["package"] not in (None, OURS) else "")
         console.print(Text(item["name"], style="bold") + package)
-        console.print(Padding(Text(item["summary"]), (0, 0, 0, 2), expand=False))
+        console.print(Padding(Text(item["summary"]), (0, 0, 0, INDENT), expand=False))
         if item["options"]:
-            console.print(Padding(_table(item["options"]), (0, 0, 0, 2), expand=False))
+            console.print(Padding(_table(item["options"]), (0, 0, 0, INDENT), expand=False))
         console.print()
 
 
@@ -154,4 +156,4 @@ def _table(options: dict[str, dict[str, Any]]) -> Any:
     rows = [(name, written(each["default"]), each["meaning"]) for name, each in options.items()]
     meanings = any(meaning for *_, meaning in rows)
     header = ("option", "default", "meaning") if meanings else ("option", "default")
-    return show.table("", header, [row[: len(header)] for row in rows], text=True)
+    return show.table("", header, [row[: len(header)] for row in rows], text=True, columns=show.width() - INDENT)

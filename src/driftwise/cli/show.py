@@ -6,11 +6,11 @@ Nothing is parsed: no markup, no emoji codes, and no control character reaches t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +18,11 @@ from rich.text import Text
 from driftwise.text import as_json as json_text
 from driftwise.text import visible
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 NARROWEST, WIDEST = 40, 200  # columns
+FIRST = 9  # columns that the first cell of a row has at least, if it needs them
 
 
 class Plain(Console):
@@ -76,28 +80,54 @@ def words(*parts: str | tuple[str, str]) -> Text:
 
 
 def table(
-    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = (), text: bool = False
-) -> Table:
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    best: Iterable[int] = (),
+    text: bool = False,
+    columns: int | None = None,
+) -> RenderableType:
     """A table: the first column is text, the others are figures unless all is `text`; rows in `best` stand out.
 
-    If it is wider than the terminal, the widest cells go over several lines. Nothing is cut off or left out.
+    If it is wider than `columns`, by default those of the terminal, cells go over several lines. If even single words
+    are too wide, each row becomes a list with a line for each cell. Nothing is cut off or left out.
     """
-    heading = Text(visible(title)) if title else None
-    made = Table(
-        title=heading,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 0 if width() < 60 else 1),
-    )
-    chosen = set(best)
+    heading = Text(visible(title), style="bold") if title else None
+    cells = [[visible(cell) for cell in row] for row in rows]
+    styles = ["bold green" if i in set(best) else "" for i in range(len(cells))]
+    columns = columns or width()
+    padding = 0 if columns < 60 else 1
+    least = [_longest_word(column) for column in zip(header, *cells, strict=True)]
+    least[0] = min(least[0], FIRST)  # names may be broken anywhere
+    if sum(least) + len(header) + 1 + 2 * padding * (len(header) - 1) > columns:
+        return _as_lists(heading, header, cells, styles)
+    made = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, padding))
     for i, name in enumerate(header):
         figures = i > 0 and not text
-        made.add_column(name, justify="right" if figures else "left", overflow="fold", min_width=9 if i == 0 else None)
-    for i, row in enumerate(rows):
-        made.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if i in chosen else "")
+        made.add_column(name, justify="right" if figures else "left", overflow="fold", min_width=least[i])
+    for row, style in zip(cells, styles, strict=True):
+        made.add_row(*map(Text, row), style=style)
     return made
+
+
+def _longest_word(cells: Iterable[str]) -> int:
+    return max((cell_len(word) for cell in cells for word in cell.split()), default=0)
+
+
+def _as_lists(
+    heading: Text | None, header: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str]
+) -> Group:
+    """Each row by itself: its first cell, and below it the others, each beside the name of its column."""
+    parts: list[RenderableType] = [heading, ""] if heading else []
+    for row, style in zip(rows, styles, strict=True):
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, cell in zip(header[1:], row[1:], strict=True):
+            grid.add_row(Text(f"  {name}", style="dim"), Text(cell))
+        parts += [Text(row[0], style=style or "bold"), grid, ""]
+    return Group(*parts)
 
 
 def as_json(value: Any) -> None:
@@ -105,26 +135,8 @@ def as_json(value: Any) -> None:
     print(json_text(value))
 
 
-class Rate(ProgressColumn):
-    """Tasks a second, so far."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.1f} runs/s" if speed else "", style="dim")
-
-
 def progress() -> Progress:
     """A bar with counts, rate and time left; it goes away when it is done, and says nothing into a pipe."""
-    console = aside()
-    console.quiet = not console.is_terminal  # before Rich 14.3 a bar that is disabled still ends in an empty line
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=32),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(compact=True),
-        TextColumn("left", style="dim"),
-        console=console,
-        transient=True,
-        disable=console.quiet,
-    )
+    from driftwise.cli.progress import bar  # few commands have one
+
+    return bar(aside())

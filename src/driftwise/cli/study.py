@@ -103,8 +103,8 @@ def create(
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
-        show.say("study ", (name, "bold"), f" is in {visible(str(path))}")
-        show.say(f"next: {_command('ask', name, path=path)}")
+        show.say("The study ", (name, "bold"), f" is in {visible(str(path))}.")
+        show.say(f"Next: {_command('ask', name, path=path)}")
 
 
 @app.command()
@@ -120,8 +120,8 @@ def ask(
     if as_json:
         show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
         return
-    show.say("try ", (study_status.setting(s.params), "bold"))
-    show.say(f"then: {_command('tell', name, s.id, 'REWARD', path=path)}")
+    show.say("Try ", (study_status.setting(s.params), "bold"))
+    show.say(f"Then: {_command('tell', name, s.id, 'REWARD', path=path)}")
 
 
 @app.command(context_settings=NEGATIVE)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from driftwise.cli import show
 from driftwise.cli.options import DEFAULT, File, Json
 from driftwise.errors import NotFoundError
-from driftwise.store import verify
 from driftwise.store.files import as_path
 from driftwise.text import counted
+
+if TYPE_CHECKING:
+    from driftwise.store.verify import Finding, Salvaged
 
 
 def check(
@@ -32,6 +34,8 @@ def check(
 
       driftwise study check --path prices.db --salvage saved.db
     """
+    from driftwise.store import verify  # no other command needs it
+
     place = as_path(path)
     if not place.exists():
         raise NotFoundError(f"there is no file {place}")
@@ -51,13 +55,13 @@ def check(
         raise typer.Exit(1)
 
 
-def _say(path: Path, findings: list[verify.Finding], saved: list[verify.Salvaged]) -> None:
+def _say(path: Path, findings: list[Finding], saved: list[Salvaged]) -> None:
     if not findings:
-        show.say(f"{path} is intact")
+        show.say(f"{path} is intact.")
     for each in findings:
-        what = f"study {each.study!r}" if each.study else "the file"
+        what = f"Study {each.study!r}" if each.study else "The file"
         show.say(f"{what}: {each.problem}")
     for s in saved:
         lost = f"; {counted(s.lost, 'number')} lost" if s.lost else ""
         copied = f"{counted(s.observations, 'observation')}, {counted(s.suggestions, 'suggestion')}"
-        show.say(f"copied {s.study!r}: {copied}{lost}")
+        show.say(f"Copied {s.study!r}: {copied}{lost}")

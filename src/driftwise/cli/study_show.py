@@ -74,7 +74,7 @@ def _show_all(study: Study, parameter: str | None) -> None:
         show.paragraph(str(nothing))
         return
     drawn = _only(parameter, drawn)
-    show.paragraph("best now: ", *study_status.expected(best))
+    show.paragraph("Best now: ", *study_status.expected(best))
     moments = _moments(study)
     if moments:
         show.paragraph(*study_status.drift_in_words(moments))

@@ -15,8 +15,7 @@ from driftwise.feasible.failures import ENTRIES, Failures
 from driftwise.feasible.gate import ASKED, CAUTIOUS, Gate, Levels, Measured, Only, likeliest, passing, settings
 from driftwise.feasible.limits import Limit, as_limits, caution, probability
 from driftwise.gp.belief import Belief
-from driftwise.policies.base import AnyPolicy, Around, Decision, decision, replay
-from driftwise.policies.inner import a_policy
+from driftwise.policies.base import AnyPolicy, Around, Decision, a_policy, decision, replay
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.spaces import Space, all_of
 from driftwise.spaces.restricted import may, with_fixed

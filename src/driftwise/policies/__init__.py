@@ -5,55 +5,53 @@ from __future__ import annotations
 from typing import Any
 
 from driftwise import checks
-from driftwise.auto.policy import Auto
 from driftwise.lookup import Catalogue
-from driftwise.policies.ada_opkb import AdaOpkb
 from driftwise.policies.base import (
     AnyPolicy,
     BasePolicy,
     Decision,
     Policy,
+    a_policy,
     check_restrictable,
     decision,
     replay,
     restrictable,
 )
-from driftwise.policies.bob_gp_ucb import BobGpUcb
-from driftwise.policies.d_linucb import DLinUcb
-from driftwise.policies.drift_aware import DriftAwareUcb
-from driftwise.policies.et_gp_ucb import EtGpUcb
 from driftwise.policies.gp_ucb import GpUcb
-from driftwise.policies.igp_ucb import IgpUcb
-from driftwise.policies.ldp import Ldp
-from driftwise.policies.master import Master
 from driftwise.policies.own import a_policy_class, fields_in, made_from
-from driftwise.policies.pe_gp_ucb import PeGpUcb
-from driftwise.policies.r_perp import RPerp
 from driftwise.policies.random import Random
+from driftwise.policies.registry import Home, Registry
 from driftwise.policies.restart import Restart
-from driftwise.policies.restart_linucb import RestartLinUcb
 from driftwise.policies.setup import Options, check_options, options_in
-from driftwise.policies.smooth_gp_ucb import SmoothGpUcb
-from driftwise.policies.sw_linucb import SwLinUcb
-from driftwise.policies.tgp_ucb import TgpUcb
-from driftwise.policies.tv_gp_ucb import TvGpUcb
-from driftwise.policies.tv_r_gp_ucb import TvRestart
-from driftwise.policies.ui_gp_ucb import UiGpUcb
-from driftwise.policies.w_dbo import WDbo
-from driftwise.policies.wgp_ucb import WgpUcb
 from driftwise.policies.window import Window
 
-REGISTRY: dict[str, Any] = {
-    cls.name: cls
-    for cls in (
-        *(GpUcb, IgpUcb, Restart, Window, Random, Auto),
-        *(TvGpUcb, TvRestart, SmoothGpUcb, UiGpUcb, PeGpUcb),
-        *(WgpUcb, DriftAwareUcb, EtGpUcb, BobGpUcb),
-        *(SwLinUcb, DLinUcb, RestartLinUcb),
-        *(Master, AdaOpkb, RPerp, WDbo),
-        *(TgpUcb, Ldp),
-    )
+HOMES = {
+    "gp-ucb": ("policies.gp_ucb", "GpUcb"),
+    "igp-ucb": ("policies.igp_ucb", "IgpUcb"),
+    "r-gp-ucb": ("policies.restart", "Restart"),
+    "sw-gp-ucb": ("policies.window", "Window"),
+    "random": ("policies.random", "Random"),
+    "auto": ("auto.policy", "Auto"),
+    "tv-gp-ucb": ("policies.tv_gp_ucb", "TvGpUcb"),
+    "tv-r-gp-ucb": ("policies.tv_r_gp_ucb", "TvRestart"),
+    "smooth-gp-ucb": ("policies.smooth_gp_ucb", "SmoothGpUcb"),
+    "ui-gp-ucb": ("policies.ui_gp_ucb", "UiGpUcb"),
+    "pe-gp-ucb": ("policies.pe_gp_ucb", "PeGpUcb"),
+    "wgp-ucb": ("policies.wgp_ucb", "WgpUcb"),
+    "drift-aware": ("policies.drift_aware", "DriftAwareUcb"),
+    "et-gp-ucb": ("policies.et_gp_ucb", "EtGpUcb"),
+    "bob-gp-ucb": ("policies.bob_gp_ucb", "BobGpUcb"),
+    "sw-linucb": ("policies.sw_linucb", "SwLinUcb"),
+    "d-linucb": ("policies.d_linucb", "DLinUcb"),
+    "restart-linucb": ("policies.restart_linucb", "RestartLinUcb"),
+    "master-gp-ucb": ("policies.master", "Master"),
+    "ada-opkb": ("policies.ada_opkb", "AdaOpkb"),
+    "r-perp": ("policies.r_perp", "RPerp"),
+    "w-dbo": ("policies.w_dbo", "WDbo"),
+    "tgp-ucb": ("policies.tgp_ucb", "TgpUcb"),
+    "ldp": ("policies.ldp", "Ldp"),
 }
+REGISTRY = Registry({name: Home(f"driftwise.{module}", cls) for name, (module, cls) in HOMES.items()})
 
 POLICIES = Catalogue("policy", "driftwise.policies", REGISTRY, a_policy_class)
 
@@ -68,6 +66,7 @@ __all__ = [
     "Random",
     "Restart",
     "Window",
+    "a_policy",
     "check_restrictable",
     "checked",
     "decision",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -58,6 +59,20 @@ class Policy(Protocol[S]):
 
 
 AnyPolicy = Policy[Any]
+MEMBERS = ("name", "space", "memory", "start", "choose", "update", "belief", "remembers")  # of the protocol
+
+
+def a_policy(what: str, given: Any, example: str = "a policy's name or a policy") -> Any:
+    """The rule that an object is a policy, one of these or a user's own: it has all the members of `Policy`."""
+    missing = [member for member in MEMBERS if not hasattr(given, member)]
+    if isinstance(given, type) or {"start", "choose", "update"} & set(missing):
+        raise InvalidInput(f"{what} must be {example}, got {checks.shown(given)}")
+    if missing:
+        raise InvalidInput(
+            f"{what} must have every member of driftwise.policies.Policy; {checks.shown(given)} has no "
+            f"{' and no '.join(missing)}; docs/adding-a-policy.md says what each must do"
+        )
+    return given
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +130,7 @@ RULES: dict[str, checks.Rule] = {
 }
 
 
-class BasePolicy(Generic[S]):
+class BasePolicy(ABC, Generic[S]):
     """A policy that takes all the data and forgets none of them, unless it says otherwise."""
 
     name: ClassVar[str]
@@ -150,9 +165,21 @@ class BasePolicy(Generic[S]):
         """The next point; a policy says it by `decide`."""
         return self.decide(state, ask).x
 
+    @abstractmethod
+    def start(self) -> S:
+        """The state before anything is seen."""
+
+    @abstractmethod
     def decide(self, state: S, ask: Ask) -> Decision:
         """The next point and the jitter it took: the same state and ask give the same answer."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def update(self, state: S, seen: Observation) -> S:
+        """The state after `seen`."""
+
+    @abstractmethod
+    def belief(self, state: S, ask: Ask) -> Belief:
+        """What it thinks of the world at `ask`."""
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return True
@@ -179,10 +206,6 @@ class UcbPolicy(ModelPolicy[S]):
     def weighs_noise(self) -> bool:
         return True  # its belief does
 
-    def belief(self, state: S, ask: Ask) -> Belief:
-        """What it thinks of the world at `ask`."""
-        raise NotImplementedError
-
     def decide(self, state: S, ask: Ask) -> Decision:
         belief = self.belief(state, ask)
         return Decision(optimistic(self.model, belief, self.width, ask), belief.jitter)
@@ -191,9 +214,9 @@ class UcbPolicy(ModelPolicy[S]):
 class Around(BasePolicy[Any]):
     """A policy that is another one but for what it says itself."""
 
+    @abstractmethod
     def within(self) -> AnyPolicy:
         """The other one."""
-        raise NotImplementedError
 
     @property
     def space(self) -> Space:

@@ -6,7 +6,7 @@ from typing import Any
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.policies.base import AnyPolicy
+from driftwise.policies.base import AnyPolicy, a_policy
 from driftwise.spaces import as_space
 
 
@@ -23,8 +23,3 @@ def inner_policy(outer: str, given: str | AnyPolicy, space: Any, options: dict[s
     if as_space(space) != given.space:
         raise InvalidInput(f"{outer}'s space and the inner policy's differ; give the same to both")
     return given
-
-
-def a_policy(name: str, given: Any) -> Any:
-    """The rule that a field is a policy, a user's own or one of these."""
-    return checks.like(name, given, ("space", "memory", "start", "choose", "update"), "a policy's name or a policy")

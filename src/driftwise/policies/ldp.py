@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.policies.base import AnyPolicy, Around, an_instance
-from driftwise.policies.inner import a_policy, inner_policy
+from driftwise.policies.base import AnyPolicy, Around, a_policy, an_instance
+from driftwise.policies.inner import inner_policy
 from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation
 from driftwise.records import Observation
 from driftwise.rng import Stream, generator

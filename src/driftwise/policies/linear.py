@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -39,9 +40,9 @@ class LinearPolicy(BasePolicy[S]):
     def weighs_noise(self) -> bool:
         return True  # its regression does
 
+    @abstractmethod
     def belief(self, state: S, ask: Ask) -> Ridge:
         """What it thinks of the world at `ask`."""
-        raise NotImplementedError
 
     def decide(self, state: S, ask: Ask) -> Decision:
         belief = self.belief(state, ask)

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
 from driftwise.gp.belief import Belief
-from driftwise.policies.base import AnyPolicy, Around, an_instance
-from driftwise.policies.inner import a_policy, inner_policy
+from driftwise.policies.base import AnyPolicy, Around, a_policy, an_instance
+from driftwise.policies.inner import inner_policy
 from driftwise.records import Observation
 
 

@@ -129,7 +129,7 @@ def _caution(views: Sequence[CaseView]) -> str:
 
 
 def _standings(suite: SuiteView) -> Html:
-    header = ("policy", "mean ratio", "worst", "on", "best or level", "a step")
+    header = ("policy", "mean ratio", "worst", "on", "best or level", "per step")
     rows = [
         (
             *(s.policy, f"{s.mean:.3g}", f"{s.worst:.3g}", s.worst_case, f"{s.wins} of {s.cases}"),
@@ -175,7 +175,7 @@ def _winner_row(k: int, view: CaseView) -> str:
 
 def _explorer(folder: str) -> Html:
     """What the script fills."""
-    header = ("policy", "regret", "95% interval", "p (Holm)", "R(T)/T", "≤ 5%", "back", "slope", "time a step")
+    header = ("policy", "regret", "95% interval", "p (Holm)", "R(T)/T", "≤ 5%", "back", "slope", "time per step")
     head = "".join(f'<th scope="col">{h}</th>' for h in header)
     csv = links(folder, ["curves.csv"]) if folder else ""
     return Html(

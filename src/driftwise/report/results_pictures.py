@@ -167,7 +167,7 @@ def costs(digest: Digest) -> Iterator[Picture]:
         ]
         if not points:
             continue
-        y = "mean regret ÷ the best policy's" if several else "mean regret a step"
+        y = "mean regret ÷ the best policy's" if several else "mean regret per step"
         name = safe_name(f"cost-{suite.name}")
         yield Picture(
             name,

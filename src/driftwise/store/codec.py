@@ -24,10 +24,8 @@ from driftwise.lookup import address, imported, is_imported
 from driftwise.policies.own import a_policy_class, is_frozen
 
 # where descriptions are made; a package stands for the modules it imports
-ROOMS = (
-    *("gp.kernels", "gp.time_kernels", "gp.belief", "spaces"),
-    *("theory.information", "theory.widths", "policies", "auto.policy"),
-)
+SHARED = ("gp.kernels", "gp.time_kernels", "gp.belief", "spaces", "theory.information", "theory.widths")
+ROOMS = (*SHARED, "policies", "auto.policy", "feasible.limits")
 
 
 def dumps(value: Any) -> str:
@@ -80,7 +78,7 @@ def _encode(value: Any, home: str = "") -> Any:
     if isinstance(value, dict):
         return {"type": "dict", "items": [[_encode(key, home), _encode(item, home)] for key, item in value.items()]}
     cls = type(value)
-    kind = cls.__name__ if registry().get(cls.__name__) is cls else _own_name(value, home)
+    kind = cls.__name__ if known(cls.__name__) is cls else _own_name(value, home)
     home = package(kind) or home
     return {"type": kind} | {name: _encode(getattr(value, name), home) for name in _fields(cls)}
 
@@ -143,7 +141,7 @@ def _class(kind: Any, home: str) -> Any:
             return _own(kind, imported(kind), home)
         except DriftwiseError as error:
             raise InvalidInput(str(error)) from error
-    cls = registry().get(kind) if isinstance(kind, str) else None
+    cls = known(kind) if isinstance(kind, str) else None
     if cls is None:
         raise InvalidInput(f"unknown type {checks.shown(kind)}; known are {', '.join(sorted(registry()))}")
     return cls
@@ -165,24 +163,30 @@ def package(kind: Any) -> str:
     return kind.partition(":")[0].partition(".")[0] if is_imported(kind) else ""
 
 
+def known(kind: str) -> type | None:
+    """The class of this name in `registry`. Files of other policies are imported only if it is in none of the rest."""
+    return policies.REGISTRY.of_class(kind) or _parts(SHARED).get(kind) or registry().get(kind)
+
+
 def registry() -> dict[str, type]:
     """Every class that is written by its bare name: the built-in policies and their parts."""
-    return _parts() | {cls.__name__: cls for cls in policies.REGISTRY.values()}  # a user may add to it at any time
+    own = {cls.__name__: cls for cls in policies.REGISTRY.values()}  # a user may add to it at any time
+    return _parts(ROOMS) | own
 
 
 @cache
-def _parts() -> dict[str, type]:
-    """The parts of policies. A name that two classes share, for example `State`, is left out."""
+def _parts(rooms: tuple[str, ...]) -> dict[str, type]:
+    """The parts of policies in these rooms. A name that two classes share, for example `State`, is left out."""
     named: dict[str, list[type]] = {}
-    for module in _modules():
+    for module in _modules(rooms):
         for cls in vars(module).values():
             if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__:
                 named.setdefault(cls.__name__, []).append(cls)
     return {name: classes[0] for name, classes in named.items() if len(classes) == 1}
 
 
-def _modules() -> Iterator[ModuleType]:
-    for name in ROOMS:
+def _modules(rooms: tuple[str, ...]) -> Iterator[ModuleType]:
+    for name in rooms:
         room = importlib.import_module(f"driftwise.{name}")
         yield room
         own = [part for part in vars(room).values() if isinstance(part, ModuleType)]
