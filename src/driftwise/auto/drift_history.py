@@ -31,7 +31,7 @@ Explain = Callable[[Any, Ask], Diagnosis]  # a policy's `diagnose`
 
 @dataclass(frozen=True)
 class Moment:
-    """The diagnosis as it age when observation `number` was the newest, for the time `at`."""
+    """The diagnosis as it was when observation `number` was the newest, for the time `at`."""
 
     number: int
     at: float

@@ -65,6 +65,10 @@ class Grid:
         """Whether the rows of X are the candidates, all of them and in their order."""
         return X is self.points or np.array_equal(X, self.points)
 
+    def target(self, y: float) -> Array:
+        """A reward and, if rewards are standardised, a one: (q,)."""
+        return np.array([y, 1.0]) if self.standardise else np.array([y])
+
     def row(self, i: int) -> Array:
         """k(x_i, ·) at every candidate: (n,)."""
         if self._matrix is not None:
@@ -164,7 +168,7 @@ class GridPosterior:
             raise InvalidInput(f"a reward must be finite, got {seen.y!r}")
         drop = 0 if keep is None else max(len(self) + 1 - keep, 0)
         if drop > 1 or self._due(seen.number):
-            Y = np.vstack([self.Y[drop:], self._target(seen.y)])
+            Y = np.vstack([self.Y[drop:], self.grid.target(seen.y)])
             fresh = self._from_contents(self.grid, np.append(self.where[drop:], i), Y, seen.number)
             return fresh if self.alpha is None else fresh.weighing()
         return self._change(i, seen.y, seen.number, drop=drop)
@@ -176,7 +180,7 @@ class GridPosterior:
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, if drop is 1, forget the oldest."""
         row, kxx = self.grid.row(i), float(self.grid.prior[i])
-        grown = self.contents.append(i, self._target(y), row)
+        grown = self.contents.append(i, self.grid.target(y), row)
         where, Y, K = grown.views
         step = self.window.slide if drop else self.window.append
         window, Z, D = step(row[where[drop:-1]], kxx)
@@ -255,6 +259,3 @@ class GridPosterior:
     def jitter(self) -> float:
         """What had to be added to the diagonal, relative to its largest entry: 0 nearly always."""
         return self.window.jitter
-
-    def _target(self, y: float) -> Array:
-        return np.array([y, 1.0]) if self.grid.standardise else np.array([y])

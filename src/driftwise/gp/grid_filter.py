@@ -194,12 +194,11 @@ class GridFilter:
         if len(before.recent) >= BLOCK:
             before = before._folded()
         c, s = before._column(i)
-        target = np.array([seen.y, 1.0]) if self.grid.standardise else np.array([seen.y])
         visits = before.visits.copy()
         visits[i] += 1
         return replace(
             before._explained(c, s),
-            mean=before.mean + ((target - before.mean[:, 0, i]) / s)[:, None, None] * c,
+            mean=before.mean + ((self.grid.target(seen.y) - before.mean[:, 0, i]) / s)[:, None, None] * c,
             visits=visits,
             rewards=before.rewards.append(seen.y),
             information_gain=before.information_gain + 0.5 * math.log(s / self.grid.noise),

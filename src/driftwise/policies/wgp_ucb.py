@@ -84,18 +84,11 @@ class WgpUcb(UcbPolicy[Aging]):
     def belief(self, state: Aging, ask: Ask) -> WeightedPosterior:
         u = self.eta ** (ask.number - 1 - state.numbers)
         drop = int(np.count_nonzero(u < CUTOFF))  # the oldest
-        posterior = state.posterior
-        kept = posterior if not drop else _without(posterior, drop)
+        kept = state.posterior.select(np.arange(drop, len(u))) if drop else state.posterior
         return WeightedPosterior.of(kept, u[drop:], double=self.norm == "double")
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return self.eta ** float(newest - number) >= CUTOFF
-
-
-def _without(posterior: Posterior, drop: int) -> Posterior:
-    """Less the oldest `drop` observations."""
-    X, y, K = posterior.X[drop:], posterior.y[drop:], posterior.K[drop:, drop:]
-    return Posterior(posterior.kernel, posterior.noise, posterior.standardise, X, y, K)
 
 
 def _eta(setup: Setup) -> float:

@@ -34,17 +34,16 @@ class Problem:
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        as_gain("gain", self.gain)
-        rules: dict[str, Callable[[str, Any], float]] = {
-            "horizon": checks.count,
-            "budget": checks.nonnegative,
-            "B": checks.positive,  # where f = 0 nothing can be lost, and 2BT says it
-            "R": checks.nonnegative,
-            "noise": checks.positive,
-            "delta": checks.probability,
-        }
-        for name, rule in rules.items():
-            object.__setattr__(self, name, rule(name, getattr(self, name)))
+        checks.settle(
+            self,
+            gain=as_gain,
+            horizon=checks.count,
+            budget=checks.nonnegative,
+            B=checks.positive,  # where f = 0 nothing can be lost, and 2BT says it
+            R=checks.nonnegative,
+            noise=checks.positive,
+            delta=checks.probability,
+        )
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ class Bound:
     trivial: float
 
     def __post_init__(self) -> None:
-        for name in ("drift", "estimation", "trivial"):
-            object.__setattr__(self, name, checks.real(name, getattr(self, name)))
+        checks.settle(self, drift=checks.real, estimation=checks.real, trivial=checks.real)
 
     @property
     def total(self) -> float:
