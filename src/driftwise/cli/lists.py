@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -27,8 +27,6 @@ WORLD_OPTIONS = {
     "side": "candidates along each side of the grid",
 }
 
-Options = Mapping[str, inspect.Parameter]
-
 
 def policies(
     name: Annotated[str | None, typer.Argument(help="Show only this policy.", show_default=False)] = None,
@@ -39,10 +37,10 @@ def policies(
     Wherever a command takes a policy, write NAME:OPTION=VALUE,OPTION=VALUE, for example sw-gp-ucb:window=50,width=2.
     An option without a default is chosen by the policy.
     """
-    chosen = _chosen(name, REGISTRY, "policy")
-    found = [
-        _record(each, inspect.getmodule(REGISTRY[each]).__doc__, options_of(each), policy_option) for each in chosen
-    ]
+    found = []
+    for each in _chosen(name, REGISTRY, "policy"):
+        options = {o.name: (o.default, o.meaning) for o in options_of(each).values()}
+        found.append(_record(each, inspect.getmodule(REGISTRY[each]), options))
     _print("policies", found, as_json)
 
 
@@ -56,26 +54,11 @@ def environments(
     """
     from driftwise import environments as worlds
 
-    chosen = _chosen(name, worlds.REGISTRY, "environment")
-    found = [
-        _record(each, worlds.REGISTRY[each].__doc__, worlds.options_of(each), environment_option) for each in chosen
-    ]
+    found = []
+    for each in _chosen(name, worlds.REGISTRY, "environment"):
+        options = {o.name: (o.default, WORLD_OPTIONS.get(o.name, "")) for o in worlds.options_of(each).values()}
+        found.append(_record(each, worlds.REGISTRY[each], options))
     _print("environments", found, as_json)
-
-
-def policy_option(policy: str, option: str) -> str:
-    """What an option of a policy means, in one line."""
-    return options_of(policy)[option].meaning
-
-
-def environment_option(environment: str, option: str) -> str:
-    """What an option of an environment means, in one line; all of them mean the same in each."""
-    return WORLD_OPTIONS.get(option, "")
-
-
-def first_line(doc: str | None) -> str:
-    """What something says of itself."""
-    return inspect.cleandoc(doc or "").partition("\n")[0]
 
 
 def written(default: Any) -> str:
@@ -102,12 +85,12 @@ def _chosen(name: str | None, registry: Mapping[str, Any], what: str) -> list[st
     return sorted(registry) if name is None else [name]
 
 
-def _record(name: str, doc: str | None, options: Options, meaning: Callable[[str, str], str]) -> dict[str, Any]:
-    described = {
-        option: {"default": _plain(parameter.default), "meaning": meaning(name, option)}
-        for option, parameter in options.items()
+def _record(name: str, described: Any, options: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
+    """`described` says what it is in the first line of its docstring; options have a default and a meaning."""
+    listed = {
+        option: {"default": _plain(default), "meaning": meaning} for option, (default, meaning) in options.items()
     }
-    return {"name": name, "summary": first_line(doc), "options": described}
+    return {"name": name, "summary": (inspect.getdoc(described) or "").partition("\n")[0], "options": listed}
 
 
 def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
@@ -125,6 +108,4 @@ def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
 
 def _table(options: dict[str, dict[str, Any]]) -> Any:
     rows = [(name, written(each["default"]), each["meaning"]) for name, each in options.items()]
-    meanings = any(meaning for *_, meaning in rows)
-    header = ("option", "default", "meaning") if meanings else ("option", "default")
-    return show.table("", header, [row[: len(header)] for row in rows], text=True)
+    return show.table("", ("option", "default", "meaning"), rows, words=(0, 1, 2))

@@ -5,7 +5,7 @@ Nothing is parsed: no markup, no emoji codes, and no control character reaches t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rich import box
@@ -62,23 +62,23 @@ def wrapped(text: str, columns: int, indent: int = 0) -> str:
 
 def paragraph(*parts: str | tuple[str, str]) -> None:
     """Text that is broken between words where the terminal ends: `say` is for commands and paths to be copied."""
-    out().print(words(*parts))
+    out().print(Text.assemble(*parts))
 
 
 def say(*parts: str | tuple[str, str]) -> None:
     """One line, however long: texts, and pairs of a text and its style."""
-    out().print(words(*parts), soft_wrap=True)
-
-
-def words(*parts: str | tuple[str, str]) -> Text:
-    """Texts, and pairs of a text and its style, as one."""
-    return Text.assemble(*parts)
+    out().print(Text.assemble(*parts), soft_wrap=True)
 
 
 def table(
-    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], *, best: Iterable[int] = (), text: bool = False
+    title: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    best: Iterable[int] = (),
+    words: Collection[int] = (0,),
 ) -> Table:
-    """A table: the first column is text, the others are figures unless all is `text`; rows in `best` stand out.
+    """A table: the columns in `words` are text, the others are figures; the rows in `best` stand out.
 
     If it is wider than the terminal, the widest cells go over several lines. Nothing is cut off or left out.
     """
@@ -93,8 +93,8 @@ def table(
     )
     chosen = set(best)
     for i, name in enumerate(header):
-        figures = i > 0 and not text
-        made.add_column(name, justify="right" if figures else "left", overflow="fold", min_width=9 if i == 0 else None)
+        least = 9 if i == 0 else None
+        made.add_column(name, justify="left" if i in words else "right", overflow="fold", min_width=least)
     for i, row in enumerate(rows):
         made.add_row(*(Text(visible(cell)) for cell in row), style="bold green" if i in chosen else "")
     return made
