@@ -108,8 +108,9 @@ def _suites(
 def _note(folder: Folder, asked: dict[str, Any]) -> None:
     """Writes into the manifest what is asked for now, below what was asked for before."""
     from driftwise.lab.experiment import versions
+    from driftwise.lab.results import manifest
 
-    before, now = folder.manifest(), versions()
+    before, now = manifest(folder.path), versions()
     if before and before["versions"] != now:
         failure.tell(
             f"results in {folder.path} were made with {_said(before['versions'])}; now it is {_said(now)}",

@@ -80,6 +80,11 @@ class Digest:
         """All of them, the best of the first suite first: their colours go by this order everywhere."""
         return tuple(dict.fromkeys(policy for suite in self.suites for policy in suite.policies))
 
+    @property
+    def index(self) -> dict[str, int]:
+        """The place of each policy among them."""
+        return {policy: i for i, policy in enumerate(self.policies)}
+
 
 def digest(results: Results, *, manifest: dict[str, Any] | None = None, failed: int = 0) -> Digest:
     """Looks at every trial once."""

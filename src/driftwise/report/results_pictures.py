@@ -37,11 +37,10 @@ def count(digest: Digest, inside: list[RunView]) -> int:
 
 def every(digest: Digest, inside: list[RunView]) -> Iterator[Picture]:
     """All pictures."""
-    index = {policy: i for i, policy in enumerate(digest.policies)}
     for suite in digest.suites:
         yield heat(suite)
         for view in suite.cases:
-            yield regret(view, index)
+            yield regret(view, digest.index)
     yield from exponents(digest)
     yield from costs(digest)
     yield from map(belief, inside)
@@ -120,7 +119,7 @@ def heat(suite: SuiteView) -> Picture:
 
 def exponents(digest: Digest) -> Iterator[Picture]:
     """A picture a suite: slopes within runs, and between cases where there are enough."""
-    index = {policy: i for i, policy in enumerate(digest.policies)}
+    index = digest.index
     for suite in digest.suites:
         found = {
             p: [(view.place[1], line.exponent) for view in suite.cases for line in view.table.lines if line.policy == p]
@@ -156,7 +155,7 @@ def _twice(slope: float, error: float) -> tuple[float, float]:
 
 def costs(digest: Digest) -> Iterator[Picture]:
     """A picture a suite: seconds a step against regret, in units of the best where there are several cases."""
-    index = {policy: i for i, policy in enumerate(digest.policies)}
+    index = digest.index
     for suite in digest.suites:
         several = len(suite.cases) > 1
         regret = [_typical(row, suite) for row in suite.ratios]
@@ -189,10 +188,7 @@ def _typical(ratios: np.ndarray, suite: SuiteView) -> float:
 def belief(inside: RunView) -> Picture:
     """The truth, and what a policy believed."""
     run, seen = inside.wanted, inside.trace
-    panels = [
-        Panel("The truth", inside.truth),
-        Panel(run.policy, seen.belief, asked=seen.asked[:, 0], restarts=inside.restarts, window=inside.window),
-    ]
+    panels = [Panel("The truth", inside.truth), Panel.of(run.policy, seen)]
     name = safe_name(f"belief-{run.label}")
     note = "" if inside.same else " Its regret is not the one in the folder: other versions made that."
     asked = [
