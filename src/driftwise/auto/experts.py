@@ -254,11 +254,9 @@ class Bank:
         return Stretched(self.kernels[k], stretch) if stretch else self.kernels[k]
 
     def fits(self, experts: Sequence[Expert], data: Observations) -> list[Fit]:
-        """The experts fitted to a window."""
         return [fit(*inputs) for inputs in self._inputs(experts, data)]
 
     def forecasts(self, experts: Sequence[Expert], data: Observations) -> list[Forecast]:
-        """Their forecasts of a window."""
         return [forecast(*inputs)[0] for inputs in self._inputs(experts, data)]
 
     def _inputs(

@@ -107,7 +107,6 @@ def _world(env: str | None, rewards: Path | None, points: Path | None, asked: Ma
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:
-    """One run as JSON."""
     result, total = outcome.result, float(outcome.regret.sum())
     return {
         "policy": result.policy,

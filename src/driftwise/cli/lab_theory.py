@@ -80,7 +80,6 @@ def _check(out: Path | None, images: str | None) -> None:
 
 
 def _measure(settings: Settings, jobs: int) -> Measured:
-    """Under a bar."""
     from driftwise.lab.engine import perform_all
     from driftwise.lab.theory import assemble, plan
 

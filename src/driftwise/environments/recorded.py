@@ -46,7 +46,6 @@ class Recorded(KnownOptimum):
 
     @property
     def horizon(self) -> int:
-        """The number of rows."""
         return len(self.rewards)
 
     def at(self, t: int) -> float:

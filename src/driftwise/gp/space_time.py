@@ -35,7 +35,6 @@ class SpaceTimePosterior(OnPosterior):
     # --- the fold -----------------------------------------------------------------------------------------------
 
     def at(self, time: float) -> SpaceTimePosterior:
-        """The belief about `time`."""
         return replace(self, now=bound(time))
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> SpaceTimePosterior:

@@ -95,7 +95,6 @@ def play(plans: Sequence[Sequence[Trial]], *, jobs: int = 1, done: Callable[[], 
 
 
 def runs(plans: Sequence[Sequence[Trial]]) -> int:
-    """How many runs `play` performs."""
     return sum(len(trials) + SHOWN for trials in plans)
 
 

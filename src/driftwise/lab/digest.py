@@ -87,7 +87,6 @@ class Digest:
 
 
 def digest(results: Results, *, manifest: dict[str, Any] | None = None, failed: int = 0) -> Digest:
-    """Looks at every trial once."""
     views = [_case(results, table) for table in case_tables(results)]
     suites = [_suite(name, list(group)) for name, group in groupby(views, key=lambda view: view.place[0])]
     return Digest(tuple(suites), len(results), manifest or {}, failed)

@@ -98,7 +98,6 @@ class Folder:
             file.write(line({"key": key, "problem": problem}))
 
     def describe(self, asked: Mapping[str, Any]) -> None:
-        """Writes the manifest."""
         text = json.dumps(asked, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         _replace(self.path / MANIFEST, [text.encode()])
 

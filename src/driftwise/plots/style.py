@@ -39,7 +39,6 @@ class Theme:
         return rest | {f"series-{i}": colour for i, colour in enumerate(self.series)}
 
     def colour(self, i: int) -> str:
-        """The colour of the i-th policy."""
         return self.series[i % len(self.series)]
 
 
@@ -126,7 +125,6 @@ def save(figure: Figure, file: IO[Any], **options: Any) -> None:
 
 
 def png(figure: Figure, *, dpi: int = 150) -> bytes:
-    """The figure as a PNG."""
     buffer = io.BytesIO()
     save(figure, buffer, format="png", dpi=dpi)
     return buffer.getvalue()

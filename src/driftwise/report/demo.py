@@ -65,7 +65,6 @@ def belief_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
 
 
 def demo_page(scenes: Sequence[Scene], *, version: str) -> str:
-    """The whole report."""
     first = scenes[0]
     most, few = max(first.seeds.values()), min(first.seeds.values())
     return page(

@@ -29,14 +29,12 @@ def files(digest: Digest, inside: list[RunView]) -> Iterator[tuple[str, bytes]]:
 
 
 def count(digest: Digest, inside: list[RunView]) -> int:
-    """How many `files` will make."""
     cases = sum(len(suite.cases) for suite in digest.suites)
     others = len(list(exponents(digest))) + len(list(costs(digest))) + len(digest.suites) + len(inside)
     return 2 + 3 * (cases + others)
 
 
 def every(digest: Digest, inside: list[RunView]) -> Iterator[Picture]:
-    """All pictures."""
     for suite in digest.suites:
         yield heat(suite)
         for view in suite.cases:
@@ -102,7 +100,6 @@ def regret(view: CaseView, index: dict[str, int]) -> Picture:
 
 
 def heat(suite: SuiteView) -> Picture:
-    """Policy × environment."""
     cases = [view.place[1] for view in suite.cases]
     name = safe_name(f"heat-{suite.name}")
     return Picture(

@@ -28,7 +28,6 @@ LEAD = (
 
 
 def parts(measured: Measured) -> list[Part]:
-    """The whole document."""
     return [_coverage(measured), _bounds(measured), _exponents(measured), _linear(measured), _growth(measured)]
 
 
@@ -38,7 +37,6 @@ def html(made: Sequence[Part], *, folder: str, footer: str) -> str:
 
 
 def markdown(made: Sequence[Part], *, command: str, images: str | None) -> str:
-    """As a Markdown file."""
     lead = (LEAD, f"Made by {code(command)}. Symbols are those of notation.md. The bounds are those of theory.md.")
     return as_markdown(made, title=TITLE, lead=lead, images=images)
 
@@ -281,7 +279,6 @@ def _growth(measured: Measured) -> Part:
 
 
 def gain_figure(measured: Measured, theme: Theme = LIGHT) -> Figure:
-    """A panel for each kernel."""
     panels = []
     for g in measured.growth:
         curves = [Curve("greedy γ", g.lower, 2, measured=True, upper=g.upper)]

@@ -130,7 +130,6 @@ class _Greedy:
         self._var = kernel.diagonal(points).astype(float)  # (N,): given the closed epochs
 
     def extend(self, n: int) -> None:
-        """Goes on to n picks."""
         while len(self.picks) < n:
             self._epoch(min(EPOCH, n - len(self.picks)))
 
