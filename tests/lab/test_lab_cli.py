@@ -62,7 +62,7 @@ def test_the_tables_say_what_the_results_say(results):
         assert f"{mean:.4g}" in answer.output
     verdict = statistics.verdict(found.regret[rows])
     assert answer.output.count("★") == 2
-    assert "too few seeds" not in answer.output
+    assert "Too few seeds" not in answer.output
     lines = json.loads(ask("table", results, "--case", "abrupt", "--json").output)["cases"][0]["policies"]
     assert [line["regret"]["mean"] for line in lines] == pytest.approx(sorted(means))
     interval = statistics.bootstrap(found.regret[rows][:, verdict.winner])
@@ -77,7 +77,7 @@ def test_too_few_seeds_for_so_many_policies_are_told(tmp_path, policies, seeds, 
     write(tmp_path, cases=("abrupt",), policies=("a", "b", "c")[:policies], seeds=seeds)
     output = " ".join(ask("table", tmp_path).output.split())
     assert ("○ b" in output) == few
-    assert ("too few seeds on 1 of 1 cases" in output) == few
+    assert ("Too few seeds on 1 of 1 cases" in output) == few
     if few:
         assert f"with {policies} policies no difference can be significant on fewer than {seeds + 1} seeds" in output
 

@@ -47,7 +47,7 @@ def table(
         _one_beside_others(folder, suite, case, of, brief=brief, as_json=as_json)
         return
     from driftwise.lab.results import failures, read
-    from driftwise.lab.tables import case_tables, standings
+    from driftwise.lab.tables import case_tables, cautions, standings
 
     shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and fnmatchcase(t.place[1], case)]
     if not shown:
@@ -62,26 +62,11 @@ def table(
         for t in [] if brief else group:
             console.print(_case(t))
         console.print(_standings(name, standings(group)))
-    for caution in _cautions(shown):
+    for caution in cautions(shown):
         show.say((caution, "dim"))
     failed = len(failures(folder))
     if failed:
         failure.tell(f"{counted(failed, 'run')} failed; {folder / 'failures.jsonl'} says why")
-
-
-def _cautions(shown: list[CaseTable]) -> list[str]:
-    """The cases on which every policy is marked ○ because too few seeds were run, by the number of policies."""
-    from driftwise.lab.statistics import fewest_seeds
-
-    few: dict[int, list[CaseTable]] = {}
-    for t in shown:
-        if len(t.lines) > 1 and t.seeds < fewest_seeds(len(t.lines)):
-            few.setdefault(len(t.lines), []).append(t)
-    return [
-        f"too few seeds on {len(tables)} of {len(shown)} cases: with {policies} policies no difference can be "
-        f"significant on fewer than {fewest_seeds(policies)} seeds, so all are marked ○ there"
-        for policies, tables in sorted(few.items())
-    ]
 
 
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:

@@ -11,8 +11,7 @@ import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
 from driftwise.lab.run_view import RunView
-from driftwise.lab.statistics import fewest_seeds
-from driftwise.lab.tables import Line
+from driftwise.lab.tables import Line, cautions
 from driftwise.report import results_pictures as pictures
 from driftwise.report.page import Html, address, bullets, data, page, prose, section, table, text
 from driftwise.report.parts import Picture, as_figure, links
@@ -39,7 +38,7 @@ def lab_page(
         section("In short", bullets(*(_finding(suite) for suite in digest.suites)), *map(_standings, digest.suites)),
         section(
             "Case by case",
-            prose(*filter(None, (_METHOD, _caution(views)))),
+            prose(_METHOD, *cautions([view.table for view in views])),
             _winners(views),
             _link(beside, ["cases.csv"]),
         ),
@@ -112,18 +111,6 @@ def _finding(suite: SuiteView) -> str:
         f"**{suite.name}**: **{first.policy}** has the least regret on average, {first.mean:.2f} times the best "
         f"policy's of each case ({first.worst:.2f} at worst, on {first.worst_case}). It is the best or not "
         f"significantly worse in {first.wins} of {n} cases."
-    )
-
-
-def _caution(views: Sequence[CaseView]) -> str:
-    """Where so few seeds were run that no difference could be significant."""
-    few = [v for v in views if len(v.table.lines) > 1 and v.table.seeds < fewest_seeds(len(v.table.lines))]
-    if not few:
-        return ""
-    n, m = max(v.table.seeds for v in few), max(len(v.table.lines) for v in few)
-    return (
-        f"**Too few seeds** on {len(few)} of {len(views)} cases: with {n} or fewer of them and {m} policies no "
-        f"difference can be significant, whatever it is. {fewest_seeds(m)} seeds are the least that could show one."
     )
 
 
