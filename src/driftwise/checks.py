@@ -101,15 +101,20 @@ def each(name: str, values: Any, rule: Callable[[str, Any], T], fix: str) -> tup
     return tuple(rule(name, item) for item in items)
 
 
-def table(name: str, value: Any, *, columns: int | None = None) -> NDArray[np.float64]:
-    """A table of finite numbers, (n, d), with d ≥ 1; an array of them is taken as it is, not copied."""
+def numbers(value: Any) -> NDArray[np.float64] | None:
+    """An array of real numbers, not copied if it is one; None if it is anything else."""
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "iuf":
-            raise ValueError
-        array = array.astype(float, copy=False)
     except Exception:  # what NumPy says of odd objects is of many kinds
-        raise InvalidInput(f"{name} must be rows of numbers, all of one length, got {shown(value)}") from None
+        return None
+    return array.astype(float, copy=False) if array.dtype.kind in "iuf" else None
+
+
+def table(name: str, value: Any, *, columns: int | None = None) -> NDArray[np.float64]:
+    """A table of finite numbers, (n, d), with d ≥ 1; an array of them is taken as it is, not copied."""
+    array = numbers(value)
+    if array is None:
+        raise InvalidInput(f"{name} must be rows of numbers, all of one length, got {shown(value)}")
     if array.ndim != 2 or not array.shape[1] or columns not in (None, array.shape[1]):
         wanted = "(n, d)" if columns is None else f"(n, {columns})"
         raise InvalidInput(f"{name} must be rows of points, {wanted}, got shape {array.shape}; one is np.array([x])")

@@ -103,10 +103,10 @@ def test_policies_are_told_the_most_likely_lengthscale():
     """By SciPy's density of the same values."""
     from scipy.stats import multivariate_normal
 
-    from driftwise.environments.swept import _spread
     from driftwise.gp.kernels import Matern
+    from driftwise.spaces.sobol import sobol
 
-    path, X = Swept("rosenbrock", over=3), _spread(2, 8)
+    path, X = Swept("rosenbrock", over=3), sobol(2, 2**8)
     K = {s: Matern(2.5, s)(X, X) + 0.05 * np.eye(len(X)) for s in LENGTHSCALES}
     Y = [path.value(X, np.full(len(X), t)) for t in (1.0, 2.0, 3.0)]
     density = {s: sum(multivariate_normal(cov=K[s]).logpdf(y) for y in Y) for s in LENGTHSCALES}

@@ -93,8 +93,8 @@ def test_memory_is_bounded_and_what_is_sent_is_small():
     w = environment("bogunovic", side=10)
     for t in range(1, 3001):
         w.best(t)
-    assert len(w._playback._values) <= KEPT
-    assert len(w._playback._coefficients) <= KEPT
+    assert w._playback._value_block.cache_info().currsize <= KEPT
+    assert w._playback.coefficient_block.cache_info().currsize <= KEPT
     sent = pickle.dumps(w)
     assert len(sent) < 10_000
     assert pickle.loads(sent).best(2999) == w.best(2999)

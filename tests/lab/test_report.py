@@ -135,7 +135,7 @@ def test_page_holds_aggregates_and_not_trials(tmp_path, monkeypatch):
 def test_too_few_seeds_are_told(tmp_path):
     page = lab_page(digest(read(write(tmp_path, seeds=4))), title="t", version="0")
     assert "Too few seeds" in page
-    assert "6 seeds are the least" in page  # 2/2⁶ ≤ 0.05 < 2/2⁵
+    assert "fewer than 6 seeds" in page  # 2/2⁶ ≤ 0.05 < 2/2⁵
 
 
 def test_command_writes_page_and_files(tmp_path):

@@ -43,7 +43,7 @@ def test_what_was_written_is_read_back(tmp_path):
     found = read(tmp_path)
     assert found.key == ["s/c T=400 a seed=0000", "s/c T=400 a seed=0001", "s/c T=400 b seed=0000"]
     assert found.regret.tolist() == [1.5, 2.5, 1.5]
-    assert found.mean_regret.tolist() == [1.5 / 400, 2.5 / 400, 1.5 / 400]
+    assert (found.regret / found.horizon).tolist() == [1.5 / 400, 2.5 / 400, 1.5 / 400]
     assert np.isnan(found.variation).tolist() == [False, True, False]
     assert np.isnan(found.restarts).all()
     assert found.within[0].tolist() == [0.1, 0.2, 0.3]

@@ -85,9 +85,9 @@ def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten(monkeypatch
     assert shown.changes == (100,)
     assert [label.split(",")[0] for label in shown.closeups] == ["GP-UCB", "R-GP-UCB", "SW-GP-UCB", "auto"]
     plain, restart, window, auto = shown.closeups.values()
-    assert (plain.restarts, plain.window) == (auto.restarts, auto.window) == ((), None)
-    assert restart.restarts == (61,)
-    assert window.window == 60
+    assert (plain.trace.restarts, plain.trace.window) == (auto.trace.restarts, auto.trace.window) == ((), None)
+    assert restart.trace.restarts == (61,)
+    assert window.trace.window == 60
     for label, total in shown.totals.items():
         mine = [o.result.regret for o in outcomes if o.result.policy == label]
         assert shown.seeds[label] == len(mine) == (3 if label.startswith("auto") else 4)

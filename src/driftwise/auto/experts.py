@@ -307,11 +307,9 @@ class Bank:
         return Stretched(self.kernels[k], stretch) if stretch else self.kernels[k]
 
     def fits(self, experts: Sequence[Expert], data: Observations) -> list[Fit]:
-        """The experts fitted to a window."""
         return [window.fit() for window in self._windows(experts, data)]
 
     def forecasts(self, experts: Sequence[Expert], data: Observations) -> list[Forecast]:
-        """Their forecasts of a window."""
         return [window.forecast()[0] for window in self._windows(experts, data)]
 
     def _windows(self, experts: Sequence[Expert], data: Observations) -> Iterator[Window]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 
 from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
-from driftwise.spaces import Box, Candidates, Choice, Float, Int, Parameter
+from driftwise.spaces import Box, Choice, Int, Space
 from driftwise.study import Study
 
 MOST = 200  # observations that are shown
-RESOLUTION = 121  # values of a Float at which the posterior is computed
+RESOLUTION = 121  # values of a number at which the posterior is computed
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,18 +58,14 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     seen = [(space.from_unit(o.x), o.y) for o in study.latest(_in_use(study, belief))]
     location, scale = belief.units
     made = []
-    for name, values in _axes(study).items():
-        settings = [dict(best.params) | {name: value} for value in values]
-        if isinstance(space, Candidates):  # not every value makes a candidate together with the others' best
-            settings = [space.from_unit(tuple(x)) for x in _along(space.points, best.params, space.names, name)]
-            values = tuple(setting[name] for setting in settings)
-        X = np.array([space.to_unit(setting) for setting in settings])
-        mean, std = belief.predict(X)
+    for name in space.names:
+        settings = _settings(space, best.params, name)
+        mean, std = belief.predict(np.array([space.to_unit(setting) for setting in settings]))
         parameter = dict(space.parameters)[name] if isinstance(space, Box) else None
         made.append(
             Slice(
                 name=name,
-                values=values,
+                values=tuple(setting[name] for setting in settings),
                 mean=study.description.sign * (location + scale * mean),
                 std=scale * std,
                 best=best.params[name],
@@ -93,19 +88,16 @@ def _in_use(study: Study, belief: Belief) -> int:
     return min(max(count, 1), MOST)
 
 
-def _axes(study: Study) -> Mapping[str, tuple[Any, ...]]:
-    if isinstance(study.space, Box):
-        return {name: _values(parameter) for name, parameter in study.space.parameters}
-    return dict.fromkeys(study.space.names, ())
-
-
-def _values(parameter: Parameter) -> tuple[Any, ...]:
+def _settings(space: Space, best: Params, name: str) -> list[Params]:
+    """The best setting with other values of parameter `name`, in its order."""
+    if not isinstance(space, Box):  # not every value makes a candidate together with the others' best
+        return [space.from_unit(tuple(x)) for x in _along(space.points, best, space.names, name)]
+    parameter = dict(space.parameters)[name]
     if isinstance(parameter, Choice):
-        return parameter.values
-    if isinstance(parameter, Int):
-        return tuple(dict.fromkeys(parameter.decode((u,)) for u in np.linspace(0, 1, RESOLUTION)))
-    assert isinstance(parameter, Float)
-    return tuple(parameter.decode((float(u),)) for u in np.linspace(0, 1, RESOLUTION))
+        values = parameter.values
+    else:
+        values = tuple(dict.fromkeys(parameter.decode((float(u),)) for u in np.linspace(0, 1, RESOLUTION)))
+    return [dict(best) | {name: value} for value in values]
 
 
 def _along(points: Array, best: Params, names: tuple[str, ...], name: str) -> Array:

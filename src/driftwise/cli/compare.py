@@ -11,6 +11,7 @@ import typer
 
 from driftwise import text
 from driftwise.cli import files, limits, parse, recording, show
+from driftwise.cli.options import Json, Policies
 from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
 from driftwise.lab.engine import perform_all
@@ -23,13 +24,7 @@ HEADER = ("policy", "regret", "95% interval", "per step", "µs per step")
 
 
 def compare(
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            help="NAME or NAME:KEY=VALUE,KEY=VALUE, where NAME may be module:Class; give it once for each policy. "
-            "See: driftwise policies"
-        ),
-    ],
+    policy: Policies,
     env: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +46,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the figures of every run to this file, as JSON.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Compare policies by their regret.
 
@@ -97,7 +92,7 @@ def compare(
     if as_json:
         show.as_json(found)
     else:
-        title = f"{world.name}, T = {steps}, {seeds} seed{'s' if seeds > 1 else ''}"
+        title = f"{world.name}, T = {steps}, {text.counted(seeds, 'seed')}"
         _print(outcomes, [c.label for c in contenders], title)
     if out is not None:
         files.write(out, text.as_json(found) + "\n", inputs=[rewards, points])
@@ -114,7 +109,6 @@ def _world(env: str | None, rewards: Path | None, points: Path | None, asked: Ma
 
 
 def _record(outcome: Outcome) -> dict[str, Any]:
-    """One run as JSON."""
     result, total = outcome.result, float(outcome.regret.sum())
     return {
         "policy": result.policy,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from driftwise.cli import files, limits, show
+from driftwise.cli.options import Jobs
 from driftwise.errors import MissingExtra
 from driftwise.text import counted, visible
 
@@ -22,9 +23,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report and its pictures.")] = Path("report"),
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each policy in each environment; `auto` has four.")] = 12,
     horizon: Annotated[int, typer.Option(min=10, help="Steps of each run.")] = 500,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes, at most four per core; all cores if not given.")
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Compare GP-UCB, R-GP-UCB, SW-GP-UCB and auto while the optimum moves.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from driftwise.cli import failure, files, limits, parse, recording, show
+from driftwise.cli.options import Jobs, Policies
 from driftwise.errors import InvalidInput
 from driftwise.text import visible
 
@@ -19,13 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            help="NAME or NAME:KEY=VALUE,KEY=VALUE, where NAME may be module:Class; give it once for each policy. "
-            "See: driftwise policies"
-        ),
-    ],
+    policy: Policies,
     suite: Annotated[
         list[str] | None, typer.Option(help="A suite; give it once for each. See: driftwise suites")
     ] = None,
@@ -51,9 +46,7 @@ def run(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the published size.")] = False,
     out: Annotated[Path, typer.Option(help="The folder that the results go into.")] = Path("results"),
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")
-    ] = None,
+    jobs: Jobs = None,
     engine: Annotated[
         str, typer.Option(help="joblib (this machine), serial (this process) or ray (a cluster).")
     ] = "joblib",
@@ -131,8 +124,9 @@ def _suites(
 def _note(folder: Folder, asked: dict[str, Any]) -> None:
     """Writes into the manifest what is asked for now, below what was asked for before."""
     from driftwise.lab.experiment import versions
+    from driftwise.lab.results import manifest
 
-    before, now = folder.manifest(), versions()
+    before, now = manifest(folder.path), versions()
     if before and before["versions"] != now:
         failure.tell(
             f"results in {folder.path} were made with {_said(before['versions'])}; now it is {_said(now)}",

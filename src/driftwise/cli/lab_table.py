@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from driftwise.cli import failure, show
+from driftwise.cli.options import Json
 from driftwise.errors import NotFoundError
-from driftwise.text import duration
+from driftwise.text import counted, duration
 
 if TYPE_CHECKING:
     from driftwise.lab.statistics import Interval
@@ -32,7 +33,7 @@ def table(
     of: Annotated[
         str | None, typer.Option(help="Policies like this, 'auto*', beside the best of all the others, case by case.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Print the tables of a results folder: a table a case, and the standings over each suite.
 
@@ -46,7 +47,7 @@ def table(
         _one_beside_others(folder, suite, case, of, brief=brief, as_json=as_json)
         return
     from driftwise.lab.results import failures, read
-    from driftwise.lab.tables import case_tables, standings
+    from driftwise.lab.tables import case_tables, cautions, standings
 
     shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and fnmatchcase(t.place[1], case)]
     if not shown:
@@ -61,26 +62,11 @@ def table(
         for t in [] if brief else group:
             console.print(_case(t))
         console.print(_standings(name, standings(group)))
-    for caution in _cautions(shown):
+    for caution in cautions(shown):
         show.say((caution, "dim"))
     failed = len(failures(folder))
     if failed:
-        failure.tell(f"{failed} run{'s' if failed > 1 else ''} failed; {folder / 'failures.jsonl'} says why")
-
-
-def _cautions(shown: list[CaseTable]) -> list[str]:
-    """The cases on which every policy is marked ○ because too few seeds were run, by the number of policies."""
-    from driftwise.lab.statistics import fewest_seeds
-
-    few: dict[int, list[CaseTable]] = {}
-    for t in shown:
-        if len(t.lines) > 1 and t.seeds < fewest_seeds(len(t.lines)):
-            few.setdefault(len(t.lines), []).append(t)
-    return [
-        f"Too few seeds on {len(tables)} of {len(shown)} cases: with {policies} policies no difference can be "
-        f"significant on fewer than {fewest_seeds(policies)} seeds, so all are marked ○ there"
-        for policies, tables in sorted(few.items())
-    ]
+        failure.tell(f"{counted(failed, 'run')} failed; {folder / 'failures.jsonl'} says why")
 
 
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
@@ -104,7 +90,15 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
     console = show.out()
     for name, group in suites.items():
         for o in overall(group):
-            rows = [] if brief else [_contest_row(c) for c in group if c.policy == o.policy]
+            rows = (
+                []
+                if brief
+                else [
+                    (c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, _between(c.ratio.interval, c.seeds))
+                    for c in group
+                    if c.policy == o.policy
+                ]
+            )
             rows += [
                 ("on average", "", "", "", _between(o.mean, o.seeds)),
                 ("at worst", "", "", o.worst_case, _between(o.worst, o.seeds)),
@@ -118,11 +112,6 @@ def _contest(c: Contest) -> dict[str, Any]:
     return {"suite": suite, "case": case, "horizon": horizon, **regrets, "ratio": asdict(c.ratio.interval)}
 
 
-def _contest_row(c: Contest) -> tuple[str, ...]:
-    ratio = _between(c.ratio.interval, c.seeds)
-    return c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, ratio
-
-
 def _between(ratio: Interval, seeds: int) -> str:
     """One seed has no interval."""
     return f"{ratio.mean:.2f}" + (f" ({ratio.low:.2f}-{ratio.high:.2f})" if seeds > 1 else "")
@@ -131,7 +120,7 @@ def _between(ratio: Interval, seeds: int) -> str:
 def _case(t: CaseTable) -> Any:
     suite, case, horizon = t.place
     known = f", P_T = {t.variation:.3g}" if math.isfinite(t.variation) else ""
-    title = f"{suite}/{case}, T = {horizon}, {t.seeds} seed{'s' if t.seeds > 1 else ''}{known}"
+    title = f"{suite}/{case}, T = {horizon}, {counted(t.seeds, 'seed')}{known}"
     winners = [i for i, line in enumerate(t.lines) if line.winner]
     return show.table(title, HEADER, [_row(line, t.seeds) for line in t.lines], best=winners)
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from driftwise.cli import files, show
+from driftwise.cli.options import Jobs
 from driftwise.errors import InvalidInput
 from driftwise.text import visible
 
@@ -27,9 +29,7 @@ def theory(
         typer.Option("--out", "-o", help="Write a report here: FILE.html with everything beside it, or FILE.md."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="In about a minute, with wider intervals.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")
-    ] = None,
+    jobs: Jobs = None,
     images: Annotated[
         str | None, typer.Option(help="For FILE.md: write the pictures to this folder beside it, and show them.")
     ] = None,
@@ -47,13 +47,13 @@ def theory(
       driftwise lab theory -o theory.html
     """
     from driftwise.lab.theory import FULL, QUICK
+    from driftwise.report.theory import parts
 
     _check(out, images)
     began, console = time.perf_counter(), show.out()
-    measured = _measure(QUICK if quick else FULL, jobs or os.cpu_count() or 1)
-    made = _parts(measured)
+    made = parts(_measure(QUICK if quick else FULL, jobs or os.cpu_count() or 1))
     for part in made:
-        console.print(show.words("\n", (part.title, "bold")))
+        console.print(Text.assemble("\n", (part.title, "bold")))
         for table in part.tables:
             console.print(show.table(table.caption, table.header, table.rows))
         for point in part.points:
@@ -80,7 +80,6 @@ def _check(out: Path | None, images: str | None) -> None:
 
 
 def _measure(settings: Settings, jobs: int) -> Measured:
-    """Under a bar."""
     from driftwise.lab.engine import perform_all
     from driftwise.lab.theory import assemble, plan
 
@@ -89,12 +88,6 @@ def _measure(settings: Settings, jobs: int) -> Measured:
         bar = progress.add_task("theory", total=len(todo))
         found = perform_all(todo, workers=jobs, tell=lambda: progress.advance(bar))
     return assemble(settings, found)
-
-
-def _parts(measured: Measured) -> list[Part]:
-    from driftwise.report.theory import parts
-
-    return parts(measured)
 
 
 def _write(made: Sequence[Part], out: Path, images: str | None, command: str) -> str:

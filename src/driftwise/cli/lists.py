@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -31,8 +31,6 @@ WORLD_OPTIONS = {
 }
 
 INDENT = 2  # columns
-
-Options = Mapping[str, inspect.Parameter]
 OURS = "driftwise"
 
 
@@ -46,9 +44,7 @@ def policies(
     An option without a default is chosen by the policy. A policy of your own is named module:Class; those that an
     installed package offers as entry points are listed with the name of the package.
     """
-    found = [
-        _record(each, doc, package, options_of(each), policy_option) for each, doc, package in _found(name, POLICIES)
-    ]
+    found = [_policy(each, doc, package) for each, doc, package in _found(name, POLICIES)]
     _print("policies", found, as_json)
 
 
@@ -64,11 +60,15 @@ def environments(
     """
     from driftwise import environments as worlds
 
-    found = [
-        _record(each, doc, package, worlds.options_of(each), environment_option)
-        for each, doc, package in _found(name, worlds.ENVIRONMENTS)
-    ]
+    found = []
+    for each, doc, package in _found(name, worlds.ENVIRONMENTS):
+        options = {o.name: (o.default, _meaning(each, o.name)) for o in worlds.options_of(each).values()}
+        found.append(_record(each, doc, package, options))
     _print("environments", found, as_json)
+
+
+def _policy(name: str, doc: str | None, package: str) -> dict[str, Any]:
+    return _record(name, doc, package, {o.name: (o.default, o.meaning) for o in options_of(name).values()})
 
 
 def _found(name: str | None, catalogue: Catalogue) -> Iterator[tuple[str, str | None, str]]:
@@ -89,23 +89,13 @@ def _found(name: str | None, catalogue: Catalogue) -> Iterator[tuple[str, str | 
         failure.tell(problem)
 
 
-def policy_option(policy: str, option: str) -> str:
-    """What an option of a policy means, in one line."""
-    return options_of(policy)[option].meaning
-
-
-def environment_option(environment: str, option: str) -> str:
+def _meaning(environment: str, option: str) -> str:
     """What an option of an environment means, in one line; it is the same in every built-in one."""
     from driftwise.environments import ENVIRONMENTS
 
     if environment in ENVIRONMENTS.built_in:
         return WORLD_OPTIONS.get(option, "")
     return options_in(ENVIRONMENTS.find(environment), [option])[option].meaning
-
-
-def first_line(doc: str | None) -> str:
-    """What something says of itself."""
-    return inspect.cleandoc(doc or "").partition("\n")[0]
 
 
 def written(default: Any) -> str:
@@ -128,14 +118,13 @@ def _plain(default: Any) -> Any:
     return default if default is None or isinstance(default, bool | int | float | str) else written(default)
 
 
-def _record(
-    name: str, doc: str | None, package: str, options: Options, meaning: Callable[[str, str], str]
-) -> dict[str, Any]:
-    described = {
-        option: {"default": _plain(parameter.default), "meaning": meaning(name, option)}
-        for option, parameter in options.items()
+def _record(name: str, doc: str | None, package: str, options: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
+    """`doc` says what it is in its first line; options have a default and a meaning."""
+    listed = {
+        option: {"default": _plain(default), "meaning": meaning} for option, (default, meaning) in options.items()
     }
-    return {"name": name, "summary": first_line(doc), "package": package or None, "options": described}
+    summary = inspect.cleandoc(doc or "").partition("\n")[0]
+    return {"name": name, "summary": summary, "package": package or None, "options": listed}
 
 
 def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
@@ -154,6 +143,5 @@ def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
 
 def _table(options: dict[str, dict[str, Any]]) -> Any:
     rows = [(name, written(each["default"]), each["meaning"]) for name, each in options.items()]
-    meanings = any(meaning for *_, meaning in rows)
-    header = ("option", "default", "meaning") if meanings else ("option", "default")
-    return show.table("", header, [row[: len(header)] for row in rows], text=True, columns=show.width() - INDENT)
+    header = ("option", "default", "meaning")
+    return show.table("", header, rows, words=(0, 1, 2), columns=show.width() - INDENT)

@@ -23,3 +23,11 @@ At = Annotated[
         help="The time on your own clock, as a number. By default the newest time that you gave, or else the number."
     ),
 ]
+Policies = Annotated[
+    list[str],
+    typer.Option(
+        help="NAME or NAME:KEY=VALUE,KEY=VALUE, where NAME may be module:Class; give it once for each policy. "
+        "See: driftwise policies"
+    ),
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")]

@@ -33,13 +33,9 @@ def options(
     rewards: Path | None, points: Path | None, *, minimize: bool, time: str | None, gaps: str
 ) -> dict[str, Any]:
     """What was asked for beyond the defaults; refused without a recording to apply it to."""
-    given: dict[str, Any] = {}
-    if minimize:
-        given["minimize"] = True
-    if time is not None:
-        given["time"] = time
-    if gaps != "refuse":
-        given["gaps"] = gaps
+    usual = {"minimize": False, "time": None, "gaps": "refuse"}
+    asked = {"minimize": minimize, "time": time, "gaps": gaps}
+    given = {name: value for name, value in asked.items() if value != usual[name]}
     if rewards is None and points is not None:
         raise InvalidInput(
             "--points gives the coordinates of a recording's candidates; give the recording as --rewards"

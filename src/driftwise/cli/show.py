@@ -5,7 +5,7 @@ Nothing is parsed: no markup, no emoji codes, and no control character reaches t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -66,17 +66,12 @@ def wrapped(text: str, columns: int, indent: int = 0) -> str:
 
 def paragraph(*parts: str | tuple[str, str]) -> None:
     """Text that is broken between words where the terminal ends: `say` is for commands and paths to be copied."""
-    out().print(words(*parts))
+    out().print(Text.assemble(*parts))
 
 
 def say(*parts: str | tuple[str, str]) -> None:
     """One line, however long: texts, and pairs of a text and its style."""
-    out().print(words(*parts), soft_wrap=True)
-
-
-def words(*parts: str | tuple[str, str]) -> Text:
-    """Texts, and pairs of a text and its style, as one."""
-    return Text.assemble(*parts)
+    out().print(Text.assemble(*parts), soft_wrap=True)
 
 
 def table(
@@ -85,10 +80,10 @@ def table(
     rows: Iterable[Sequence[str]],
     *,
     best: Iterable[int] = (),
-    text: bool = False,
+    words: Collection[int] = (0,),
     columns: int | None = None,
 ) -> RenderableType:
-    """A table: the first column is text, the others are figures unless all is `text`; rows in `best` stand out.
+    """A table: the columns in `words` are text, the others are figures; the rows in `best` stand out.
 
     If it is wider than `columns`, by default those of the terminal, cells go over several lines. If even single words
     are too wide, each row becomes a list with a line for each cell. Nothing is cut off or left out.
@@ -104,8 +99,7 @@ def table(
         return _as_lists(heading, header, cells, styles)
     made = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, padding))
     for i, name in enumerate(header):
-        figures = i > 0 and not text
-        made.add_column(name, justify="right" if figures else "left", overflow="fold", min_width=least[i])
+        made.add_column(name, justify="left" if i in words else "right", overflow="fold", min_width=least[i])
     for row, style in zip(cells, styles, strict=True):
         made.add_row(*map(Text, row), style=style)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
@@ -47,8 +48,8 @@ def theory(
       driftwise theory --noise 1 --budget 0.01 --horizon 10000 --B 50
     """
     limits.within(dim=dim, horizon=horizon, points=points)
-    largest = _largest(parse.kernel(kernel), dim)
-    gain = MaximumGain(_divided(parse.kernel(kernel), largest), noise, tuple(map(tuple, cube(dim, points).tolist())))
+    used, largest = _bounded(parse.kernel(kernel), dim)
+    gain = MaximumGain(used, noise, tuple(map(tuple, cube(dim, points).tolist())))
     problem = Problem(gain.upper, horizon, budget, B=B, R=R, noise=noise, delta=delta)
     with show.progress() as progress:
         progress.add_task(f"γ of {horizon:,} samples", total=None)
@@ -70,13 +71,10 @@ def theory(
     console.print(verdict(found), style="yellow" if any(p.bound.vacuous for p in found) else "")
 
 
-def _largest(kernel: Kernel, dim: int) -> float:
-    """The largest k(x, x) on [0, 1]^d, at least 1: kernels from the command line have it in the far corner."""
-    return max(1.0, float(kernel.diagonal(np.ones((1, dim)))[0]))
-
-
-def _divided(kernel: Kernel, largest: float) -> Kernel:
-    return kernel if largest == 1 else Scaled(kernel, 1 / largest)
+def _bounded(kernel: Kernel, dim: int) -> tuple[Kernel, float]:
+    """The kernel divided by the largest k(x, x) on [0, 1]^d, if that is above 1: it is in the far corner, x = 1."""
+    largest = max(1.0, float(kernel.diagonal(np.ones((1, dim)))[0]))
+    return (kernel if largest == 1 else Scaled(kernel, 1 / largest)), largest
 
 
 def verdict(found: list[Promise]) -> str:
@@ -113,15 +111,7 @@ def _marked(bound: Bound) -> str:
 
 def _record(promise: Promise) -> dict[str, Any]:
     def record(bound: Bound) -> dict[str, Any]:
-        parts = {"drift": bound.drift, "estimation": bound.estimation, "total": bound.total}
-        return parts | {"trivial": bound.trivial, "vacuous": bound.vacuous}
+        return asdict(bound) | {"total": bound.total, "vacuous": bound.vacuous}
 
-    return {
-        "policy": promise.policy,
-        "budget_known": promise.budget_known,
-        "memory": promise.memory,
-        "gain": promise.gain,
-        "beta": promise.beta,
-        "bound": record(promise.bound),
-        "sharp_bound": record(promise.sharp),
-    }
+    said = {name: value for name, value in asdict(promise).items() if name not in ("bound", "sharp")}
+    return said | {"bound": record(promise.bound), "sharp_bound": record(promise.sharp)}

@@ -24,7 +24,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.environments.recorded import Recorded, empirical, unordered
 from driftwise.errors import InvalidInput, missing_extra
-from driftwise.gp.kernels import Kernel, Matern
+from driftwise.gp.kernels import Matern
 from driftwise.records import Array
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Candidates
@@ -86,7 +86,8 @@ def solar(*, site: str = "greensboro", seed: int = 0, horizon: int = 365) -> Rec
     grid = np.array([(tilt, azimuth) for tilt in TILTS for azimuth in AZIMUTHS])
     days = (daily_irradiation(site) - 4) / 2
     rows = _stretch(days, horizon, seed, circular=True)
-    return _recorded(rows, Candidates(grid, ["tilt", "azimuth"]), Matern(2.5, (45.0, 90.0)), seed, f"solar-{site}")
+    space, kernel = Candidates(grid, ["tilt", "azimuth"]), Matern(2.5, (45.0, 90.0))
+    return Recorded(rows, space, kernel, seed=seed, name=f"solar-{site}")
 
 
 def hottest_region(*, seed: int = 0, horizon: int = 1000) -> Recorded:
@@ -111,7 +112,7 @@ def late_departures(*, seed: int = 0, horizon: int = 300) -> Recorded:
     points = [(float(h), *(float(a == b) for b in AIRPORTS)) for a in AIRPORTS for h in HOURS]
     rows = _stretch((late_shares() - 0.25) / 0.2, horizon, seed)
     space = Candidates(points, ["hour", *AIRPORTS])
-    return _recorded(rows, space, Matern(2.5, (4.0, 1.0, 1.0, 1.0)), seed, "late-departures")
+    return Recorded(rows, space, Matern(2.5, (4.0, 1.0, 1.0, 1.0)), seed=seed, name="late-departures")
 
 
 def load(*, seed: int = 0, horizon: int = 672) -> Recorded:
@@ -124,7 +125,7 @@ def load(*, seed: int = 0, horizon: int = 672) -> Recorded:
     L = hourly_load()[:, None]
     cost = np.maximum(x - L, 0) + 3 * np.maximum(L - x, 0)
     rows = _stretch(1 - 2 * cost, horizon, seed, circular=True)
-    return _recorded(rows, Candidates(x[:, None], ["bought"]), Matern(2.5, 0.3), seed, "load")
+    return Recorded(rows, Candidates(x[:, None], ["bought"]), Matern(2.5, 0.3), seed=seed, name="load")
 
 
 # --- the tables ------------------------------------------------------------------------------------------------
@@ -133,9 +134,7 @@ def load(*, seed: int = 0, horizon: int = 672) -> Recorded:
 @lru_cache(maxsize=4)
 def daily_irradiation(site: str) -> Array:
     """kWh/m² on each day of a typical year, at each orientation: (365, 169)."""
-    if site not in STATIONS:
-        raise InvalidInput(f"site must be one of {', '.join(STATIONS)}, got {checks.shown(site)}")
-    header, hours = tmy3(site)
+    header, hours = tmy3(checks.one_of("site", site, STATIONS))
     zenith, azimuth = _sun(header, hours)
     tilt, facing = np.radians([(t, a) for t in TILTS for a in AZIMUTHS]).T  # (169,)
     cosine = np.cos(zenith)[:, None] * np.cos(tilt) + np.sin(zenith)[:, None] * np.sin(tilt) * np.cos(
@@ -259,7 +258,7 @@ def _sensors(table: Array, seed: int, horizon: int, name: str) -> Recorded:
     train, rest = table[: len(table) // 2], table[len(table) // 2 :]
     location, scale = float(train.mean()), float(train.std(axis=0, ddof=1).max())
     rows = _stretch((rest - location) / scale, horizon, seed)
-    return _recorded(rows, unordered(table.shape[1]), empirical(train), seed, name)
+    return Recorded(rows, unordered(table.shape[1]), empirical(train), seed=seed, name=name)
 
 
 def _stretch(table: Array, horizon: int, seed: int, *, circular: bool = False) -> Array:
@@ -268,8 +267,4 @@ def _stretch(table: Array, horizon: int, seed: int, *, circular: bool = False) -
     if horizon > len(table):
         raise InvalidInput(f"the recording has {len(table)} steps, and {horizon} were asked for; lower the horizon")
     start = int(generator(seed, 0, Stream.WORLD).integers(spare))
-    return np.roll(table, -start, axis=0)[:horizon]
-
-
-def _recorded(rows: Array, space: Candidates, kernel: Kernel, seed: int, name: str) -> Recorded:
-    return Recorded(np.ascontiguousarray(rows), space, kernel, seed=seed, name=name)
+    return np.ascontiguousarray(np.roll(table, -start, axis=0)[:horizon])

@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
@@ -21,7 +22,7 @@ Draw = Callable[[int], Array]  # j ↦ coefficients of g_j, (m,): independent of
 class Drift(Protocol):
     """How the function changes over time. `chained` is true if f_t is computed from f_{t−1}."""
 
-    chained: ClassVar[bool]
+    chained: ClassVar[bool] = False
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         """The coefficients of f_t, t ≥ 1: (m,). `before` are those of f_{t−1}, for chained drifts from t = 2 on."""
@@ -29,17 +30,15 @@ class Drift(Protocol):
 
 
 @dataclass(frozen=True)
-class Still:
+class Still(Drift):
     """f_t = g_0."""
-
-    chained: ClassVar[bool] = False
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         return draw(0)
 
 
 @dataclass(frozen=True)
-class Abrupt:
+class Abrupt(Drift):
     """f_t = g_j, where j is the number of `times` before t. A time τ is the last step of the old function.
 
     >>> [Abrupt((2, 3)).piece(t) for t in (1, 2, 3, 4, 5)]
@@ -48,10 +47,8 @@ class Abrupt:
 
     times: tuple[int, ...]
 
-    chained: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "times", _increasing("times", self.times, least=0))
+        checks.settle(self, times=partial(_increasing, least=0))
 
     def piece(self, t: int) -> int:
         return bisect_left(self.times, t)
@@ -61,15 +58,13 @@ class Abrupt:
 
 
 @dataclass(frozen=True)
-class Slow:
+class Slow(Drift):
     """Linear from g_j at the j-th of `knots` to g_{j+1} at the next; constant outside them."""
 
     knots: tuple[int, ...]
 
-    chained: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "knots", _increasing("knots", self.knots, least=1))
+        checks.settle(self, knots=partial(_increasing, least=1))
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         j = bisect_right(self.knots, t) - 1  # the last knot not after t
@@ -82,15 +77,13 @@ class Slow:
 
 
 @dataclass(frozen=True)
-class Rotating:
+class Rotating(Drift):
     """f_t = cos(θ) g_0 + sin(θ) g_1, θ = 2π(t − 1)/period: periodic. If the g are Gaussian, so is every f_t."""
 
     period: float
 
-    chained: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", checks.positive("period", self.period))
+        checks.settle(self, period=checks.positive)
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         angle = 2 * math.pi * (t - 1) / self.period
@@ -98,7 +91,7 @@ class Rotating:
 
 
 @dataclass(frozen=True)
-class Chain:
+class Chain(Drift):
     """f_1 = g_1, f_{t+1} = √(1−ε) f_t + √ε g_{t+1} (Bogunovic et al. 2016): stationary if the g are Gaussian."""
 
     epsilon: float
@@ -106,11 +99,10 @@ class Chain:
     chained: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        epsilon = checks.real("epsilon", self.epsilon)
-        if not 0 <= epsilon <= 1:
+        checks.settle(self, epsilon=checks.real)
+        if not 0 <= self.epsilon <= 1:
             got = checks.shown(self.epsilon)
             raise InvalidInput(f"epsilon must be from 0 to 1, got {got}; 0 stands still, 1 forgets at once")
-        object.__setattr__(self, "epsilon", epsilon)
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         if before is None:
@@ -119,7 +111,7 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Storm:
+class Storm(Drift):
     """Constant to t = `calm`, f_t = g_1; from then on a chain of rate ε."""
 
     calm: int
@@ -128,8 +120,7 @@ class Storm:
     chained: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.count("calm", self.calm)
-        object.__setattr__(self, "epsilon", Chain(self.epsilon).epsilon)
+        checks.settle(self, calm=checks.count, epsilon=lambda _, given: Chain(given).epsilon)
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         if before is not None and t <= self.calm:
@@ -138,7 +129,7 @@ class Storm:
 
 
 @dataclass(frozen=True)
-class Trend:
+class Trend(Drift):
     """Periodic with a trend: f_t = (cos(θ) g_0 + sin(θ) g_1 + (1 − s) g_2 + s g_3)/√2, θ = 2π(t − 1)/period.
 
     The share s rises from 0 at t = 1 to 1 at t = `over` and stays there.
@@ -147,11 +138,8 @@ class Trend:
     period: float
     over: int
 
-    chained: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", checks.positive("period", self.period))
-        checks.count("over", self.over, least=2)
+        checks.settle(self, period=checks.positive, over=partial(checks.count, least=2))
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         share = min((t - 1) / (self.over - 1), 1.0)
@@ -160,7 +148,7 @@ class Trend:
 
 
 @dataclass(frozen=True)
-class Waves:
+class Waves(Drift):
     """θ_t = (.5 + .3 sin(5Bπt/T), .5 + .3 sin(π + 5Bπt/T)) (Cheung et al. 2019): the same for every seed.
 
     >>> Waves(budget=1.0, over=10).at(5, lambda j: np.zeros(2), None).round(3).tolist()
@@ -170,21 +158,15 @@ class Waves:
     budget: float
     over: int
 
-    chained: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", checks.nonnegative("budget", self.budget))
-        checks.count("over", self.over)
+        checks.settle(self, budget=checks.nonnegative, over=checks.count)
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         angle = 5 * self.budget * math.pi * t / self.over
         return np.array([0.5 + 0.3 * math.sin(angle), 0.5 + 0.3 * math.sin(math.pi + angle)])
 
 
-def as_drift(given: Any) -> Drift:
-    """A drift."""
-    drift: Drift = checks.like("drift", given, ("chained", "at"), "a drift, as Abrupt((100,))")
-    return drift
+as_drift = partial(checks.like, parts=("chained", "at"), example="a drift, as Abrupt((100,))")
 
 
 def _increasing(name: str, given: Any, *, least: int) -> tuple[int, ...]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.environments.noise import Noise, as_noise
+from driftwise.environments.noise import Noise
 from driftwise.environments.optimum import highest
-from driftwise.environments.playback import BLOCK, KEPT, Recent, place
-from driftwise.environments.rkhs import Expansion, description
+from driftwise.environments.playback import BLOCK, KEPT, place
+from driftwise.environments.rkhs import Expansion
+from driftwise.environments.world import KnownOptimum
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import RBF, Kernel, Matern, as_kernel
-from driftwise.records import Array, Point
+from driftwise.records import Array
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Box, Space, as_space
+from driftwise.spaces import Box, Space
 
 
 class Formula(Protocol):
@@ -54,7 +56,7 @@ class Path(Protocol):
 
 
 @dataclass(frozen=True)
-class Moving:
+class Moving(KnownOptimum):
     """f_t = f(·, t), observed as f_t(x) + `noise`. The optimum is exact on candidates and known to 1e-6 on a box.
 
     `kernel` is the kernel that policies are given.
@@ -69,38 +71,17 @@ class Moving:
     name: str = "moving"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "space", as_space(self.space))
-        checks.like("path", self.path, ("drawn",), "a path, as Swept('hartmann3', over=200)")
-        as_kernel("kernel", self.kernel)
-        as_noise(self.noise)
-        checks.name("a world's name", self.name)
-        checks.seed("seed", self.seed)
-        checks.count("horizon", self.horizon)
+        path = partial(checks.like, parts=("drawn",), example="a path, as Swept('hartmann3', over=200)")
+        self.settle(path=path, kernel=as_kernel, horizon=checks.count)
         self._at(1, self.space.sample(generator(seed=0), 1))  # a path for another space is refused now
-
-    def seeded(self, seed: int) -> Moving:
-        """The same kind of world, with the function and the noise of `seed`."""
-        return replace(self, seed=seed)
 
     def value(self, t: int, X: Array) -> Array:
         """f_t at the rows of X: (n,)."""
         X = checks.table("X", X, columns=self.space.dim)
-        known = [self._index.get(tuple(x), -1) for x in X.tolist()] if self.space.points is not None else [-1]
-        if -1 not in known:
+        known = [self._index.get(tuple(x), -1) for x in X.tolist()]
+        if self._index and -1 not in known:
             return self._row(t)[known]  # from the table that the optimum is taken from
         return self._at(t, X)
-
-    def observe(self, t: int, x: Array) -> float:
-        """f_t(x) + η_t."""
-        return float(self.value(t, checks.table("x", [x]))[0]) + self.noise.draw(self.seed, t)
-
-    def best(self, t: int) -> float:
-        """max f_t."""
-        return self._optimum(t)[1]
-
-    def best_x(self, t: int) -> Array:
-        """The maximiser of f_t, the first one if there are several: (d,)."""
-        return self._optimum(t)[0]
 
     def variation(self, horizon: int) -> float:
         """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H; nan if the functions are in no known RKHS."""
@@ -116,31 +97,19 @@ class Moving:
 
     # --- what it keeps in mind, all of which can be made again -------------------------------------------------
 
-    def __getstate__(self) -> dict[str, Any]:
-        return description(self)
-
     @cached_property
     def _formula(self) -> Formula:
         return self.path.drawn(self.seed)
 
-    @cached_property
-    def _index(self) -> dict[Point, int]:
-        points = self.space.points
-        assert points is not None
-        return {tuple(x): i for i, x in reversed(list(enumerate(points.tolist())))}
-
-    @cached_property
-    def _recent(self) -> Recent[Array]:
-        return Recent(KEPT)
-
     def _at(self, t: int, X: Array) -> Array:
         return self._formula.value(X, np.full(len(X), float(checks.count("t", t, fix="steps count from 1"))))
 
-    def _row(self, t: int) -> Array:
-        """f_t at every candidate: (n,)."""
+    @cached_property
+    def _row(self) -> Callable[[int], Array]:
+        """t ↦ f_t at every candidate: (n,)."""
         points = self.space.points
         assert points is not None
-        return self._recent.get_or(t, lambda: self._at(t, points))
+        return lru_cache(maxsize=KEPT)(lambda t: self._at(t, points))
 
     def _optimum(self, t: int) -> tuple[Array, float]:
         if self.space.points is not None:
@@ -158,36 +127,26 @@ class Moving:
         """max ±(f_{t+1} − f_t), t < T: (T − 1,)."""
         assert isinstance(self.space, Box)
         times = np.arange(1.0, horizon)
-        family = _Slices(self._formula, np.column_stack([times + 1, times]), (sign, -sign))
-        return highest(family, self.space, len(times), self._formula.anchors)[1]
+        moves = _Slices(self._formula, np.column_stack([times + 1, times]), (sign, -sign))
+        return highest(moves, self.space, len(times), anchors=self._formula.anchors)[1]
 
 
 @lru_cache(maxsize=64)  # worlds of different seeds share the formula where it does not depend on the seed
 def _block_optima(formula: Any, box: Box, block: int) -> tuple[Array, Array]:
     times = np.arange(block * BLOCK + 1.0, (block + 1) * BLOCK + 1)[:, None]
-    return highest(_Slices(formula, times, (1.0,)), box, BLOCK, formula.anchors)
+    return highest(_Slices(formula, times, (1.0,)), box, BLOCK, anchors=formula.anchors)
 
 
 @dataclass(frozen=True, eq=False)
 class _Slices:
-    """Function i is Σ_j w_j f(·, t_ij)."""
+    """For each row t_1, t_2, … of `times` the function Σ_j w_j f(·, t_j)."""
 
-    formula: Formula
-    times: Array  # (k, j)
-    weights: tuple[float, ...]  # (j,)
-
-    def values(self, i: int, X: Array) -> Array:
-        return self.rows(np.array([i]))(X)
-
-    def rows(self, owner: NDArray[np.intp]) -> _FormulaRows:
-        return _FormulaRows(self.formula, self.times[owner], self.weights)
-
-
-@dataclass(frozen=True, eq=False)
-class _FormulaRows:
     formula: Formula
     times: Array  # (n, j), or (1, j)
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # (j,)
+
+    def only(self, which: NDArray[np.intp]) -> _Slices:
+        return replace(self, times=self.times[which])
 
     def __call__(self, X: Array) -> Array:
         total = np.zeros(len(X))
@@ -223,8 +182,7 @@ class Translated:
             raise InvalidInput("a translation needs an Expansion of a stationary kernel, RBF or Matern")
         if checks.count("axis", self.axis, least=0) >= self.basis.centres.dim:
             raise InvalidInput(f"axis must be below the {self.basis.centres.dim} dimensions, got {self.axis}")
-        object.__setattr__(self, "reach", checks.nonnegative("reach", self.reach))
-        object.__setattr__(self, "period", checks.positive("period", self.period))
+        checks.settle(self, reach=checks.nonnegative, period=checks.positive)
 
     def shift(self, t: Array) -> Array:
         """s(t)."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -34,10 +35,8 @@ class Noise(Protocol):
         ...
 
 
-def as_noise(given: Any) -> Noise:
-    """A noise. A number is refused, because it could be a standard deviation or a variance."""
-    noise: Noise = checks.like("noise", given, ("R", "variance", "draw"), "a noise, as Gaussian(0.1)")
-    return noise
+# a number is refused, because it could be a standard deviation or a variance
+as_noise = partial(checks.like, parts=("R", "variance", "draw"), example="a noise, as Gaussian(0.1)")
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Gaussian:
     std: float = 0.1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "std", checks.nonnegative("std", self.std))
+        checks.settle(self, std=checks.nonnegative)
 
     @property
     def R(self) -> float:
@@ -72,7 +71,7 @@ class Uniform:
     half: float = 0.1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "half", checks.nonnegative("half", self.half))
+        checks.settle(self, half=checks.nonnegative)
 
     @property
     def R(self) -> float:
@@ -93,7 +92,7 @@ class Rademacher:
     size: float = 0.1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", checks.nonnegative("size", self.size))
+        checks.settle(self, size=checks.nonnegative)
 
     @property
     def R(self) -> float:
@@ -122,8 +121,8 @@ class Changing:
     times: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stds", checks.each("stds", self.stds, checks.nonnegative, "(0.1, 0.5)"))
-        object.__setattr__(self, "times", checks.each("times", self.times, checks.count, "(100,)"))
+        stds = partial(checks.each, rule=checks.nonnegative, fix="(0.1, 0.5)")
+        checks.settle(self, stds=stds, times=partial(checks.each, rule=checks.count, fix="(100,)"))
         if len(self.stds) != len(self.times) + 1 or list(self.times) != sorted(set(self.times)):
             raise InvalidInput(f"stds must be one more than the times, which increase, got {self.stds}, {self.times}")
 

@@ -38,25 +38,17 @@ def scan_points(box: Box) -> Array:
     return points
 
 
-class Family(Protocol):
-    """Finitely many functions on the unit cube."""
-
-    def values(self, i: int, X: Array) -> Array:
-        """Function i at the rows of X, which are `scan_points` and the anchors: (n,)."""
-        ...
-
-    def rows(self, owner: NDArray[np.intp]) -> RowFunctions:
-        """Function owner[j], to be asked at row j."""
-        ...
-
-
-class RowFunctions(Protocol):
+class Functions(Protocol):
     """A function for each row of X, asked at that row; where there is one, it is asked at every row."""
 
     def __call__(self, X: Array) -> Array: ...
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
         """Values and gradients: (n,), (n, d)."""
+        ...
+
+    def only(self, which: NDArray[np.intp]) -> Functions:
+        """Function which[j], to be asked at row j."""
         ...
 
 
@@ -66,23 +58,29 @@ def maxima(basis: Basis, box: Box, C: Array, features: Array) -> tuple[Array, Ar
     `features` are the basis at `scan_points(box)`: (n, m).
     """
     C, back = np.unique(C, axis=0, return_inverse=True)  # a world that stands still is searched once
-    X, values = highest(_Combinations(basis, C, C @ features.T), box, len(C))
+    X, values = highest(_Combinations(basis, C), box, len(C), table=C @ features.T)
     back = back.reshape(-1)
     return X[back], values[back]
 
 
-def highest(family: Family, box: Box, k: int, anchors: Array | None = None) -> tuple[Array, Array]:
-    """The maximiser of each of k functions on `box` and its value: (k, d), (k,). `anchors` are scanned too."""
+def highest(
+    functions: Functions, box: Box, k: int, *, anchors: Array | None = None, table: Array | None = None
+) -> tuple[Array, Array]:
+    """The maximiser of each of k functions on `box` and its value: (k, d), (k,).
+
+    `anchors` are scanned too. `table`, (k, n), has the values at the points of the scan, if they are known.
+    """
     points, every = scan_points(box), np.arange(k)
     if anchors is not None:
         points = np.vstack([points, anchors])
-    tops = [_separate(points, family.values(i, points)) for i in range(k)]
+    each = [functions.only(every[i : i + 1]) for i in range(k)]
+    tops = [_separate(points, each[i](points) if table is None else table[i]) for i in range(k)]
     owner = np.repeat(every, [len(top) for top in tops])
-    X, values = ascend(family.rows(owner), np.vstack(tops), box.continuous, tolerance=1e-13)
+    X, values = ascend(functions.only(owner), np.vstack(tops), box.continuous, tolerance=1e-13)
     X = np.array([X[owner == i][np.argmax(values[owner == i])] for i in range(k)])
     if not box.continuous.all():
-        X = np.array([maximise(_From(family.rows(every[i : i + 1]), X[i : i + 1]), box, Ask(1, 1.0)) for i in range(k)])
-    return _polish(family.rows(every), X, box.continuous)
+        X = np.array([maximise(_From(each[i], X[i : i + 1]), box, Ask(1, 1.0)) for i in range(k)])
+    return _polish(functions, X, box.continuous)
 
 
 def _separate(points: Array, values: Array) -> Array:
@@ -96,7 +94,7 @@ def _separate(points: Array, values: Array) -> Array:
     return np.array(chosen)
 
 
-def _polish(f: RowFunctions, X: Array, free: Array) -> tuple[Array, Array]:
+def _polish(f: Functions, X: Array, free: Array) -> tuple[Array, Array]:
     """Uphill again and again, each time as if from the start, until nothing is gained."""
     values = f(X)
     for _ in range(ROUNDS):
@@ -112,20 +110,10 @@ class _Combinations:
     """Σ c_i φ_i for each row c of C."""
 
     basis: Basis
-    C: Array  # (k, m)
-    table: Array  # (k, n): at the scan points
-
-    def values(self, i: int, X: Array) -> Array:
-        return self.table[i]
-
-    def rows(self, owner: NDArray[np.intp]) -> _CombinationRows:
-        return _CombinationRows(self.basis, self.C[owner])
-
-
-@dataclass(frozen=True, eq=False)
-class _CombinationRows:
-    basis: Basis
     C: Array  # (n, m), or (1, m)
+
+    def only(self, which: NDArray[np.intp]) -> _Combinations:
+        return _Combinations(self.basis, self.C[which])
 
     def __call__(self, X: Array) -> Array:
         return np.einsum("nm,nm->n", self.basis.features(X), np.broadcast_to(self.C, (len(X), self.C.shape[1])))
@@ -139,7 +127,7 @@ class _CombinationRows:
 class _From:
     """One function as a score, to be maximised from `start` as well."""
 
-    f: RowFunctions
+    f: Functions
     start: Array  # (1, d)
 
     def __call__(self, X: Array) -> Array:

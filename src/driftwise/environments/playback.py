@@ -6,10 +6,8 @@ steps are asked for. Memory is bounded: a few blocks, and for a chain the last c
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
 
@@ -25,34 +23,17 @@ KEPT = 4  # blocks that are stored
 AHEAD = 50_000  # most steps that a chain is computed ahead
 LONGEST = 100_000  # steps that are summed over
 
-V = TypeVar("V")
-
-
-class Recent(OrderedDict[Hashable, V]):
-    """The last few values that were computed, by key."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.size = size
-
-    def get_or(self, key: Hashable, make: Callable[[], V]) -> V:
-        if key not in self:
-            self[key] = make()
-            if len(self) > self.size:
-                self.popitem(last=False)
-        return self[key]
-
 
 class Playback:
     """f_1, f_2, … of a drift whose functions come from `seed`."""
 
     def __init__(self, basis: Basis, drift: Drift, seed: int, features: Callable[[], Array]) -> None:
+        """`features` gives the basis at the candidates, (n, m), when it is first needed."""
         self._drift = drift
-        self._features = features  # () ↦ (n, m): the basis at the candidates
         self._draw = lru_cache(maxsize=8)(lambda j: basis.draw(generator(seed, j, Stream.WORLD)))
         self._ends: dict[int, Array] = {}  # block ↦ its last coefficients, of chains only
-        self._coefficients: Recent[Array] = Recent(KEPT)
-        self._values: Recent[Array] = Recent(KEPT)
+        self.coefficient_block = lru_cache(maxsize=KEPT)(self._play)  # block ↦ (BLOCK, m)
+        self._value_block = lru_cache(maxsize=KEPT)(lambda block: self.coefficient_block(block) @ features().T)
 
     def coefficients(self, t: int) -> Array:
         """The coefficients of f_t: (m,)."""
@@ -71,14 +52,6 @@ class Playback:
     def value_blocks(self, horizon: int) -> Iterator[Array]:
         """The values of f_1 … f_T at every candidate, in blocks of rows."""
         return _blocks(self._value_block, horizon)
-
-    def coefficient_block(self, block: int) -> Array:
-        """(BLOCK, m)."""
-        return self._coefficients.get_or(block, lambda: self._play(block))
-
-    def _value_block(self, block: int) -> Array:
-        """(BLOCK, n)."""
-        return self._values.get_or(block, lambda: self.coefficient_block(block) @ self._features().T)
 
     def _play(self, block: int) -> Array:
         before = self._end_of(block - 1) if self._drift.chained else None

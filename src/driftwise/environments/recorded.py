@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.environments.csv_sheet import GAPS, Sheet, read_sheet
-from driftwise.environments.noise import Gaussian, Noise, as_noise
+from driftwise.environments.noise import Gaussian, Noise
 from driftwise.environments.rkhs import Whitened
+from driftwise.environments.world import KnownOptimum
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import Empirical, Kernel, Matern, as_kernel
 from driftwise.records import Array
@@ -24,7 +25,7 @@ SILENT = Gaussian(0.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class Recorded(KnownOptimum):
     """f_t = row t of `rewards`, (T, n), with its exact maximum. By default no noise is added to the recording."""
 
     rewards: Array
@@ -39,22 +40,13 @@ class Recorded:
     def __post_init__(self) -> None:
         if not isinstance(self.space, Candidates):
             raise InvalidInput(f"space must be Candidates(points), got {checks.shown(self.space)}")
-        object.__setattr__(self, "rewards", checks.table("rewards", self.rewards, columns=len(self.space)))
-        as_kernel("kernel", self.kernel)
-        as_noise(self.noise)
-        checks.seed("seed", self.seed)
-        checks.name("a world's name", self.name)
+        self.settle(rewards=partial(checks.table, columns=len(self.space)), kernel=as_kernel)
         if self.times and len(self.times) != len(self.rewards):
             raise InvalidInput(f"times must have one for each row, got {len(self.times)} for {len(self.rewards)} rows")
 
     @property
     def horizon(self) -> int:
-        """The number of rows."""
         return len(self.rewards)
-
-    def seeded(self, seed: int) -> Recorded:
-        """The same recording, with the added noise of `seed`."""
-        return replace(self, seed=seed)
 
     def at(self, t: int) -> float:
         """The time of row t, or t where the recording has none."""
@@ -67,18 +59,6 @@ class Recorded:
             return row[[self._index[tuple(x)] for x in checks.table("X", X, columns=self.space.dim).tolist()]]
         except KeyError as error:
             raise InvalidInput(f"{error.args[0]} is none of the {len(self.space)} recorded candidates") from None
-
-    def observe(self, t: int, x: Array) -> float:
-        """f_t(x) + η_t."""
-        return float(self.value(t, checks.table("x", [x]))[0]) + self.noise.draw(self.seed, t)
-
-    def best(self, t: int) -> float:
-        """max f_t."""
-        return float(self._row(t).max())
-
-    def best_x(self, t: int) -> Array:
-        """The maximiser of f_t, the first one if there are several: (d,)."""
-        return self.space.points[int(np.argmax(self._row(t)))]
 
     def variation(self, horizon: int) -> float:
         """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H in the RKHS of `kernel` on the candidates; infinite if one leaves it."""
@@ -105,9 +85,9 @@ class Recorded:
             raise InvalidInput(f"the recording has {self.horizon} steps, and step {t} was asked for; lower the horizon")
         return t
 
-    @cached_property
-    def _index(self) -> dict[tuple[float, ...], int]:
-        return {x: i for i, x in reversed(list(enumerate(self.space.coordinates)))}
+    def _optimum(self, t: int) -> tuple[Array, float]:
+        i = int(np.argmax(self._row(t)))
+        return self.space.points[i], float(self._row(t)[i])
 
 
 def recorded(
@@ -139,22 +119,21 @@ def recorded(
     >>> world.horizon, world.best(1), world.best(2)
     (2, 3.0, 2.0)
     """
-    sheet = _sheet(rewards, time, gaps)
+    sheet = _sheet("rewards", rewards, time, gaps)
     table, labels, times = -sheet.numbers if minimize else sheet.numbers, sheet.headings, sheet.times
     noises = Gaussian(checks.nonnegative("noise_std", noise_std))
     if points is None:
         return _without_points(table, labels, times, kernel, train, noise=noises, seed=seed, name=name)
     if train is not None:
         raise InvalidInput("train is for a kernel learned from the rewards; leave it out where points are given")
-    coordinates, names = read_csv(points) if isinstance(points, str | PathLike) else (_array("points", points), ())
-    if len(coordinates) != table.shape[1]:
-        raise InvalidInput(
-            f"points must have a row for each column of the rewards, got {len(coordinates)} for {table.shape[1]}"
-        )
-    space = Candidates(coordinates, names or None)
+    given = _sheet("points", points)
+    if len(given.numbers) != table.shape[1]:
+        got = f"{len(given.numbers)} for {table.shape[1]}"
+        raise InvalidInput(f"points must have a row for each column of the rewards, got {got}")
+    space = Candidates(given.numbers, given.headings or None)
     if len(set(space.coordinates)) < len(space):
         raise InvalidInput("points must differ from one another; two rows are equal")
-    used = _matern(coordinates) if kernel is None else kernel
+    used = _matern(given.numbers) if kernel is None else kernel
     return Recorded(table, space, used, noises, seed, name, labels, times)
 
 
@@ -202,26 +181,14 @@ def _matern(points: Array) -> Matern:
     return Matern(2.5, tuple(float(0.2 * span) if span > 0 else 1.0 for span in spans))
 
 
-def _array(what: str, given: Array) -> Array:
-    """A table of finite numbers."""
-    table = checks.table(what, given)
-    if not table.size or not np.abs(table).max() <= checks.LARGEST:
-        raise InvalidInput(f"{what} must be one row or more of numbers up to 1e100 in size, got shape {table.shape}")
-    return table.copy()
-
-
-def _sheet(given: str | PathLike[str] | Array, time: str | None, gaps: str) -> Sheet:
-    """The rewards of a file or an array, without gaps, and the times of the rows."""
-    if gaps not in GAPS:
-        raise InvalidInput(f"gaps must be one of {', '.join(GAPS)}, got {checks.shown(gaps)}")
+def _sheet(what: str, given: str | PathLike[str] | Array, time: str | None = None, gaps: str = "refuse") -> Sheet:
+    """The numbers of a file or an array, without gaps, and the times of the rows."""
+    checks.one_of("gaps", gaps, GAPS)
     if isinstance(given, str | PathLike):
         return read_sheet(given, time=time, gaps=gaps)
     if time is not None:
         raise InvalidInput("time names a column of a CSV file, and the rewards are an array; give a file")
-    return Sheet(_array("rewards", given))
-
-
-def read_csv(path: str | PathLike[str]) -> tuple[Array, tuple[str, ...]]:
-    """The numbers of a CSV file, (rows, columns), and the headings of its first row where that is not of numbers."""
-    sheet = read_sheet(path)
-    return sheet.numbers, sheet.headings
+    table = checks.table(what, given)
+    if not table.size or not np.abs(table).max() <= checks.LARGEST:
+        raise InvalidInput(f"{what} must be one row or more of numbers up to 1e100 in size, got shape {table.shape}")
+    return Sheet(table.copy())

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -22,6 +22,13 @@ from driftwise.spaces import Candidates
 
 MOST = 10_000  # coordinates of a linear bandit
 TOLERANCE = 1e-10  # of the covariance that a Whitened basis reproduces
+
+
+class Described:
+    """A dataclass that is sent to another process without its cached results: these can be made again."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class Basis(Protocol):
@@ -50,7 +57,7 @@ class Basis(Protocol):
 
 
 @dataclass(frozen=True)
-class Expansion:
+class Expansion(Described):
     """f = Σ a_i k(·, c_i), a_i ~ U[−1, 1], scaled to ‖f‖_H = `norm` if that is given.
 
     With `terms` only so many of the centres, drawn at random each time, have an a_i. For the others it is 0.
@@ -69,8 +76,7 @@ class Expansion:
 
     def __post_init__(self) -> None:
         _check_points(self.kernel, self.centres)
-        if self.norm is not None:
-            object.__setattr__(self, "norm", checks.positive("norm", self.norm))
+        checks.settle(self, norm=checks.optional(checks.positive))
         if self.terms is not None and checks.count("terms", self.terms) > len(self.centres):
             raise InvalidInput(f"terms must be at most the {len(self.centres)} centres, got {self.terms}")
 
@@ -93,16 +99,13 @@ class Expansion:
             a[rng.choice(len(a), self.terms, replace=False)] = rng.uniform(-1.0, 1.0, self.terms)
         return a if self.norm is None else a * (self.norm / float(self.norms(a[None])[0]))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return description(self)
-
     @cached_property
     def _gram(self) -> Array:
         return self.kernel(self.centres.points, self.centres.points)
 
 
 @dataclass(frozen=True)
-class Whitened:
+class Whitened(Described):
     """f = Σ z_i φ_i with φ = L⁻¹k(P, ·) and LLᵀ = K_PP, so that ‖f‖_H = ‖z‖; z ~ N(0, I).
 
     The centres P are chosen among `points` by a pivoted Cholesky factorisation, until f ~ GP(0, k) holds at all of them
@@ -140,9 +143,6 @@ class Whitened:
         """z of the functions whose values at the centres are those of the rows of F, given at `points`: (k, m)."""
         return solve_lower(self._L, F[:, self._pivots].T).T
 
-    def __getstate__(self) -> dict[str, Any]:
-        return description(self)
-
     @cached_property
     def _factor(self) -> tuple[NDArray[np.intp], Array]:
         X = self.points.points
@@ -162,7 +162,7 @@ class Whitened:
 
 
 @dataclass(frozen=True)
-class Peaked:
+class Peaked(Described):
     """Functions of another basis, scaled so that |f| is at most `peak` at its points, and `peak` at one of them."""
 
     basis: Whitened
@@ -171,7 +171,7 @@ class Peaked:
     def __post_init__(self) -> None:
         if not isinstance(self.basis, Whitened):
             raise InvalidInput(f"basis must be a Whitened one, got {checks.shown(self.basis)}")
-        object.__setattr__(self, "peak", checks.positive("peak", self.peak))
+        checks.settle(self, peak=checks.positive)
 
     @property
     def kernel(self) -> Kernel:
@@ -189,9 +189,6 @@ class Peaked:
     def draw(self, rng: np.random.Generator) -> Array:
         z = self.basis.draw(rng)
         return z * (self.peak / float(np.abs(self._table @ z).max()))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return description(self)
 
     @cached_property
     def _table(self) -> Array:
@@ -223,11 +220,11 @@ class Coordinates:
         return rng.standard_normal(self.dim)
 
 
-def as_basis(given: Any) -> Basis:
-    """A basis."""
-    parts = ("kernel", "features", "gradient", "norms", "draw")
-    basis: Basis = checks.like("basis", given, parts, "a basis, as Expansion(RBF(0.2), Candidates(points))")
-    return basis
+as_basis = partial(
+    checks.like,
+    parts=("kernel", "features", "gradient", "norms", "draw"),
+    example="a basis, as Expansion(RBF(0.2), Candidates(points))",
+)
 
 
 def _check_points(kernel: Any, points: Any) -> None:
@@ -235,8 +232,3 @@ def _check_points(kernel: Any, points: Any) -> None:
     if not isinstance(points, Candidates):
         raise InvalidInput(f"a basis needs Candidates(points), got {checks.shown(points)}")
     kernel(points.points[:1], points.points[:1])  # lengthscales for another number of dimensions are refused
-
-
-def description(described: Any) -> dict[str, Any]:
-    """The fields of a dataclass without cached results: this is what is sent to another process."""
-    return {field.name: getattr(described, field.name) for field in fields(described)}

@@ -16,6 +16,7 @@ from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.gp.kernels import Matern
 from driftwise.records import Array
 from driftwise.spaces import Box, Float
+from driftwise.spaces.sobol import sobol
 
 LENGTHSCALES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.2, 2.0)
 NOISE = 0.05  # of the signal variance
@@ -97,7 +98,7 @@ def swept(name: str, *, seed: int = 0, horizon: int = 200) -> Moving:
 def moments(name: str) -> tuple[float, float]:
     """Mean and standard deviation of a function over its domain, from 2¹⁴ points of low discrepancy."""
     F = FUNCTIONS[name]
-    values = F(F.low + (F.high - F.low) * _spread(F.dim, 14))
+    values = F(F.low + (F.high - F.low) * sobol(F.dim, 2**14))
     return float(values.mean()), float(values.std())
 
 
@@ -105,7 +106,7 @@ def moments(name: str) -> tuple[float, float]:
 def lengthscale(name: str) -> float:
     """The most likely of LENGTHSCALES, by the marginal likelihood at the beginning, in the middle and at the end."""
     path = Swept(name, over=3)
-    X = _spread(path.function.dim - 1, 8)
+    X = sobol(path.function.dim - 1, POINTS)
     Y = np.array([path.value(X, np.full(len(X), t)) for t in (1.0, 2.0, 3.0)])  # (3, n)
     return max(LENGTHSCALES, key=lambda scale: _evidence(Matern(2.5, scale), X, Y))
 
@@ -115,10 +116,3 @@ def _evidence(kernel: Matern, X: Array, Y: Array) -> float:
     L = np.linalg.cholesky(kernel(X, X) + NOISE * np.eye(len(X)))
     Z = np.linalg.solve(L, Y.T)
     return float(-0.5 * (Z**2).sum() - len(Y) * np.log(np.diagonal(L)).sum())
-
-
-def _spread(dim: int, power: int) -> Array:
-    from scipy.stats import qmc  # slow to import
-
-    points: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2(power)
-    return points

@@ -5,7 +5,7 @@ Named worlds are made in `catalogue.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, Self
@@ -16,8 +16,8 @@ from driftwise import checks
 from driftwise.environments.drift import Drift, as_drift
 from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import maxima, scan_points
-from driftwise.environments.playback import KEPT, Playback, Recent, place
-from driftwise.environments.rkhs import Basis, as_basis, description
+from driftwise.environments.playback import KEPT, Playback, place
+from driftwise.environments.rkhs import Basis, Described, as_basis
 from driftwise.gp.kernels import Kernel
 from driftwise.records import Array, Point
 from driftwise.rng import generator
@@ -61,8 +61,55 @@ class SeededEnvironment(Environment, Protocol):
     def sup_variation(self, horizon: int) -> float: ...
 
 
+class KnownOptimum(Described):
+    """What worlds have in common whose optimum is known."""
+
+    space: Space
+    noise: Noise
+    seed: int
+
+    def settle(self, **rules: checks.Rule) -> None:
+        """Check the fields: by the rules given, and those that all of them have by these."""
+        known: dict[str, checks.Rule] = {
+            "space": lambda _, given: as_space(given),
+            "noise": as_noise,
+            "seed": checks.seed,
+            "name": lambda _, given: checks.name("a world's name", given),
+        }
+        checks.settle(self, **known | rules)
+
+    def seeded(self, seed: int) -> Self:
+        """The same kind of world, with the functions and the noise of `seed`."""
+        return replace(self, seed=seed)  # type: ignore[type-var]
+
+    def value(self, t: int, X: Array) -> Array:
+        """f_t at the rows of X: (n,)."""
+        raise NotImplementedError
+
+    def observe(self, t: int, x: Array) -> float:
+        """f_t(x) + η_t."""
+        return float(self.value(t, checks.table("x", [x]))[0]) + self.noise.draw(self.seed, t)
+
+    def best(self, t: int) -> float:
+        """max f_t."""
+        return self._optimum(t)[1]
+
+    def best_x(self, t: int) -> Array:
+        """The maximiser of f_t, the first one if there are several: (d,)."""
+        return self._optimum(t)[0]
+
+    def _optimum(self, t: int) -> tuple[Array, float]:
+        raise NotImplementedError
+
+    @cached_property
+    def _index(self) -> dict[Point, int]:
+        """Candidates, where there are any, to the first place where they stand."""
+        points = () if self.space.points is None else self.space.points.tolist()
+        return {tuple(x): i for i, x in reversed(list(enumerate(points)))}
+
+
 @dataclass(frozen=True)
-class World:
+class World(KnownOptimum):
     """f_t = Σ c_i(t) φ_i, with c(t) from `drift` and `seed`, observed as f_t(x) + `noise`. `horizon` is the default.
 
     The optimum is exact on candidates and known to 1e-6 on a box (`optimum.py`).
@@ -86,18 +133,8 @@ class World:
     name: str = "world"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "space", as_space(self.space))
-        as_basis(self.basis)
-        as_drift(self.drift)
-        as_noise(self.noise)
-        checks.name("a world's name", self.name)
-        checks.seed("seed", self.seed)
-        checks.count("horizon", self.horizon)
+        self.settle(basis=as_basis, drift=as_drift, horizon=checks.count)
         self.basis.features(self.space.sample(generator(seed=0), 1))  # a basis for another space is refused now
-
-    def seeded(self, seed: int) -> World:
-        """The same kind of world, with the functions and the noise of `seed`."""
-        return replace(self, seed=seed)
 
     @property
     def kernel(self) -> Kernel:
@@ -114,18 +151,6 @@ class World:
         if -1 not in known:
             return self._playback.values(t)[known]
         return self.basis.features(X) @ self._playback.coefficients(t)
-
-    def observe(self, t: int, x: Array) -> float:
-        """f_t(x) + η_t."""
-        return float(self.value(t, checks.table("x", [x]))[0]) + self.noise.draw(self.seed, t)
-
-    def best(self, t: int) -> float:
-        """max f_t."""
-        return self._optimum(t)[1]
-
-    def best_x(self, t: int) -> Array:
-        """The maximiser of f_t, the first one if there are several: (d,)."""
-        return self._optimum(t)[0]
 
     def norm(self, t: int) -> float:
         """‖f_t‖_H."""
@@ -150,21 +175,13 @@ class World:
 
     # --- what it keeps in mind, all of which can be made again -------------------------------------------------
 
-    def __getstate__(self) -> dict[str, Any]:
-        return description(self)
-
     @cached_property
     def _playback(self) -> Playback:
         return Playback(self.basis, self.drift, self.seed, lambda: _features(self.basis, self.space))
 
     @cached_property
-    def _index(self) -> dict[Point, int]:
-        points = self.space.points
-        return {} if points is None else {tuple(x): i for i, x in reversed(list(enumerate(points.tolist())))}
-
-    @cached_property
-    def _optima(self) -> Recent[tuple[Array, Array]]:
-        return Recent(KEPT)
+    def _block_optima(self) -> Callable[[int], tuple[Array, Array]]:
+        return lru_cache(maxsize=KEPT)(lambda block: self._maxima(self._playback.coefficient_block(block)))
 
     def _optimum(self, t: int) -> tuple[Array, float]:
         if self.space.points is not None:
@@ -172,7 +189,7 @@ class World:
             i = int(np.argmax(values))
             return self.space.points[i], float(values[i])
         block, row = place(t)
-        X, tops = self._optima.get_or(block, lambda: self._maxima(self._playback.coefficient_block(block)))
+        X, tops = self._block_optima(block)
         return X[row], float(tops[row])
 
     def _maxima(self, C: Array) -> tuple[Array, Array]:

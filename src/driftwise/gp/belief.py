@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, Self
 
 import numpy as np
@@ -58,10 +58,13 @@ class Model:
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "space", as_space(self.space))
-        as_kernel("kernel", self.kernel)
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
-        object.__setattr__(self, "standardise", checks.flag("standardise", self.standardise))
+        checks.settle(
+            self,
+            space=lambda _, given: as_space(given),
+            kernel=as_kernel,
+            noise=partial(checks.positive, fix="it is a variance, e.g. 0.01"),
+            standardise=checks.flag,
+        )
         check_size("the kernel", self.space, limits.OBSERVATIONS)
 
     def prior(self) -> Belief:

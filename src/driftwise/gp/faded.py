@@ -17,14 +17,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import cholesky
-from driftwise.gp.posterior import Posterior
+from driftwise.gp.posterior import OnPosterior, Posterior
 from driftwise.records import Array, Observation, Point
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedPosterior:
+class WeightedPosterior(OnPosterior):
     """A `Belief` with the deviation σ̃, or σ́ if `double`.
 
     >>> from driftwise.gp.kernels import Linear
@@ -34,7 +33,7 @@ class WeightedPosterior:
     (0.2, 0.4)
     """
 
-    aged: Posterior  # its K has λ_s(1/u_s − 1) on the diagonal already, to which it adds λ_s
+    posterior: Posterior  # its K has λ_s(1/u_s − 1) on the diagonal already, to which it adds λ_s
     u: Array = field(repr=False)  # (n,), oldest first
     double: bool = False
 
@@ -43,36 +42,33 @@ class WeightedPosterior:
         """Of the observations of `posterior`, weighted by u, in (0, 1]."""
         return cls(replace(posterior, K=posterior.K + np.diag(posterior.noises * (1 / u - 1)), factor=None), u, double)
 
-    def __len__(self) -> int:
-        return len(self.aged)
-
     def observe(self, seen: Observation, *, keep: int | None = None) -> WeightedPosterior:
         """The posterior after one more observation, of weight 1; the weights of the others stay."""
-        aged = self.aged.observe(seen, keep=keep)
+        aged = self.posterior.observe(seen, keep=keep)
         return WeightedPosterior(aged, np.append(self.u, 1.0)[-len(aged) :], self.double)
 
     def imagine(self, points: Sequence[Point]) -> WeightedPosterior:
         """As if the pending `points` had been answered at the mean, with weight 1."""
-        return WeightedPosterior(self.aged.imagine(points), np.append(self.u, np.ones(len(points))), self.double)
+        return WeightedPosterior(self.posterior.imagine(points), np.append(self.u, np.ones(len(points))), self.double)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """μ̃ and σ̃, or σ́, for the rows of X."""
-        mean, std = self.aged.predict(X)
-        return (mean, self._narrowed(std, self.aged.weights(X))) if self.double else (mean, std)
+        mean, std = self.posterior.predict(X)
+        return (mean, self._narrowed(std, self.posterior.weights(X))) if self.double else (mean, std)
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """Both, and their gradients in x: σ́ ∇σ́ = σ̃ ∇σ̃ − λ Σ a_s (1/u_s − 1) ∇a_s."""
-        mean, std, dmean, dstd = self.aged.predict_gradient(X)
+        mean, std, dmean, dstd = self.posterior.predict_gradient(X)
         if not self.double:
             return mean, std, dmean, dstd
-        a = self.aged.weights(X)
+        a = self.posterior.weights(X)
         narrowed = self._narrowed(std, a)
-        slope = std[:, None] * dstd - self.noise * self.aged.weights_slope(X, a * self._surplus)
+        slope = std[:, None] * dstd - self.noise * self.posterior.weights_slope(X, a * self._surplus)
         return mean, narrowed, dmean, slope / np.maximum(narrowed, 1e-12)[:, None]
 
     def weights(self, X: Array) -> Array:
         """a(x): (m, n)."""
-        return self.aged.weights(X)
+        return self.posterior.weights(X)
 
     @property
     def information_gain(self) -> float:
@@ -80,34 +76,14 @@ class WeightedPosterior:
         if not len(self):
             return 0.0
         # λU⁻² in place of λU⁻¹ on the diagonal: ½ ln det(K + λU⁻²) − ½ Σ ln(λ/u²)
-        u, noises = self.u, self.aged.noises
-        L, _ = cholesky(self.aged.K + np.diag(noises / u**2 - noises / u), noises)
+        u, noises = self.u, self.posterior.noises
+        L, _ = cholesky(self.posterior.K + np.diag(noises / u**2 - noises / u), noises)
         return max(float(np.log(np.diagonal(L)).sum() - 0.5 * np.log(noises / u**2).sum()), 0.0)
-
-    @property
-    def kernel(self) -> Kernel:
-        return self.aged.kernel
-
-    @property
-    def noise(self) -> float:
-        return self.aged.noise
-
-    @property
-    def units(self) -> tuple[float, float]:
-        return self.aged.units
-
-    @property
-    def observed(self) -> Array:
-        return self.aged.observed
-
-    @property
-    def jitter(self) -> float:
-        return self.aged.jitter
 
     @property
     def _surplus(self) -> Array:
         """λ_s(1/u_s − 1)/λ: (n,)."""
-        return self.aged.noises / self.noise * (1 / self.u - 1)
+        return self.posterior.noises / self.noise * (1 / self.u - 1)
 
     def _narrowed(self, std: Array, a: Array) -> Array:
         """σ́ from σ̃ and a."""

@@ -69,6 +69,10 @@ class Grid:
         """Whether the rows of X are the candidates, all of them and in their order."""
         return X is self.points or np.array_equal(X, self.points)
 
+    def target(self, y: float) -> Array:
+        """A reward and, if rewards are standardised, a one: (q,)."""
+        return np.array([y, 1.0]) if self.standardise else np.array([y])
+
     def row(self, i: int) -> Array:
         """k(x_i, ·) at every candidate: (n,)."""
         if self._matrix is not None:
@@ -186,7 +190,7 @@ class GridPosterior:
         self, i: int, y: float, number: int, own: Pair, *, drop: int, units: Units | None = None
     ) -> GridPosterior:
         """Observe candidate i and forget the oldest `drop`: computed from the contents alone."""
-        where, Y = np.append(self.where[drop:], i), np.vstack([self.Y[drop:], self._target(y)])
+        where, Y = np.append(self.where[drop:], i), np.vstack([self.Y[drop:], self.grid.target(y)])
         pairs = selected(appended(self.own, len(self), own), slice(drop, None))
         fresh = self._from_contents(self.grid, where, Y, number, own=pairs, units=units)
         return fresh if self.alpha is None else fresh.weighing()
@@ -194,7 +198,7 @@ class GridPosterior:
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, if drop is 1, forget the oldest."""
         row, kxx = self.grid.row(i), float(self.grid.prior[i])
-        grown = self.contents.append(i, self._target(y), row)
+        grown = self.contents.append(i, self.grid.target(y), row)
         where, Y, K = grown.views
         step = self.window.slide if drop else self.window.append
         window, Z, D = step(row[where[drop:-1]], kxx)
@@ -277,9 +281,6 @@ class GridPosterior:
     def jitter(self) -> float:
         """What had to be added to the diagonal, relative to its largest entry: 0 nearly always."""
         return self.window.jitter
-
-    def _target(self, y: float) -> Array:
-        return np.array([y, 1.0]) if self.grid.standardise else np.array([y])
 
 
 def _units(grid: Grid, Y: Array, own: Own) -> Units:

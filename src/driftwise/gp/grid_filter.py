@@ -205,12 +205,11 @@ class GridFilter:
         rewards = before.rewards.append(seen.y, noise=pair_of(seen)[0])
         noise = before._noise(seen, rewards)
         c, s = before._column(i, noise)
-        target = np.array([seen.y, 1.0]) if self.grid.standardise else np.array([seen.y])
         visits = before.visits.copy()
         visits[i] += 1
         return replace(
             before._explained(c, s),
-            mean=before.mean + ((target - before.mean[:, 0, i]) / s)[:, None, None] * c,
+            mean=before.mean + ((self.grid.target(seen.y) - before.mean[:, 0, i]) / s)[:, None, None] * c,
             visits=visits,
             rewards=rewards,
             information_gain=before.information_gain + 0.5 * math.log(s / noise),

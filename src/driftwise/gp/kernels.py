@@ -5,7 +5,9 @@ Kernels can be added, multiplied and scaled: `2.0 * RBF(0.2) + Linear()`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, Protocol, TypeGuard
 
@@ -61,8 +63,16 @@ def _scaled(kernel: Kernel, variance: Any) -> Scaled:
     return Scaled(kernel, variance) if number else NotImplemented
 
 
+class Stationary(Combined):
+    """A kernel of the distance alone, with k(x, x) = 1."""
+
+    def diagonal(self, X: Array) -> Array:
+        check_points(X)
+        return np.ones(len(X))
+
+
 @dataclass(frozen=True)
-class RBF(Combined):
+class RBF(Stationary):
     """k(x, y) = exp(−r²/2), r = ‖(x − y)/ℓ‖: the squared exponential (SE).
 
     >>> RBF(0.2)(np.array([[0.0]]), np.array([[0.2]])).round(4)
@@ -72,21 +82,17 @@ class RBF(Combined):
     lengthscale: Lengthscale = 0.2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
+        checks.settle(self, lengthscale=_lengthscale)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
-
-    def diagonal(self, X: Array) -> Array:
-        check_points(X)
-        return np.ones(len(X))
 
     def gradient(self, X: Array, Y: Array) -> Array:
         return downhill(X, Y, self.lengthscale, self(X, Y))
 
 
 @dataclass(frozen=True)
-class Matern(Combined):
+class Matern(Stationary):
     """Matérn with ν = ½, 3/2 or 5/2; with a = √(2ν)·r and r = ‖(x − y)/ℓ‖:
 
     k = e^−a (½),   (1 + a) e^−a (3/2),   (1 + a + a²/3) e^−a (5/2)
@@ -96,10 +102,9 @@ class Matern(Combined):
     lengthscale: Lengthscale = 0.2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nu", checks.real("nu", self.nu))
+        checks.settle(self, nu=checks.real, lengthscale=_lengthscale)
         if self.nu not in (0.5, 1.5, 2.5):
             raise InvalidInput(f"nu must be 0.5, 1.5 or 2.5, got {self.nu:g}; for a smoother kernel use RBF")
-        object.__setattr__(self, "lengthscale", _lengthscale(self.lengthscale))
 
     def __call__(self, X: Array, Y: Array) -> Array:
         a = self._a(X, Y)
@@ -108,10 +113,6 @@ class Matern(Combined):
         if self.nu == 1.5:
             return (1 + a) * np.exp(-a)
         return (1 + a + a * a / 3) * np.exp(-a)
-
-    def diagonal(self, X: Array) -> Array:
-        check_points(X)
-        return np.ones(len(X))
 
     def gradient(self, X: Array, Y: Array) -> Array:
         """k′(r)/r · (x − y)/ℓ²; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
@@ -135,31 +136,28 @@ class Linear(Combined):
     """k(x, y) = xᵀy: the linear bandit."""
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        # coordinate by coordinate: BLAS and einsum sum in an order that depends on the shapes, and so do the bits
         check_points(X, Y)
-        k = np.zeros((len(X), len(Y)))
-        try:
-            with np.errstate(over="raise"):
-                for j in range(X.shape[1]):
-                    k += X[:, j : j + 1] * Y[:, j]
-        except FloatingPointError:
-            raise too_far() from None
-        return k
+        return _summed((X[:, j : j + 1] * Y[:, j] for j in range(X.shape[1])), (len(X), len(Y)))
 
     def diagonal(self, X: Array) -> Array:
         check_points(X)
-        k = np.zeros(len(X))
-        try:
-            with np.errstate(over="raise"):
-                for j in range(X.shape[1]):
-                    k += X[:, j] * X[:, j]
-        except FloatingPointError:
-            raise too_far() from None
-        return k
+        return _summed((X[:, j] * X[:, j] for j in range(X.shape[1])), (len(X),))
 
     def gradient(self, X: Array, Y: Array) -> Array:
         check_points(X, Y)
         return np.broadcast_to(Y, (len(X), *Y.shape)).copy()
+
+
+def _summed(terms: Iterable[Array], shape: tuple[int, ...]) -> Array:
+    """Term by term: BLAS and einsum sum in an order that depends on the shapes, and so do the bits."""
+    total = np.zeros(shape)
+    try:
+        with np.errstate(over="raise"):
+            for term in terms:
+                total += term
+    except FloatingPointError:
+        raise too_far() from None
+    return total
 
 
 @dataclass(frozen=True)
@@ -169,7 +167,7 @@ class Level(Combined):
     variance: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", checks.positive("variance", self.variance))
+        checks.settle(self, variance=checks.positive)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         check_points(X, Y)
@@ -192,8 +190,7 @@ class Scaled(Combined):
     variance: float
 
     def __post_init__(self) -> None:
-        as_kernel("kernel", self.kernel)
-        object.__setattr__(self, "variance", checks.positive("variance", self.variance))
+        checks.settle(self, kernel=as_kernel, variance=checks.positive)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.variance * self.kernel(X, Y)
@@ -217,8 +214,8 @@ class Stretched(Combined):
     stretch: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        as_kernel("kernel", self.kernel)
-        object.__setattr__(self, "stretch", checks.each("stretch", self.stretch, checks.positive, "(1.0, 2.0)"))
+        each = partial(checks.each, rule=checks.positive, fix="(1.0, 2.0)")
+        checks.settle(self, kernel=as_kernel, stretch=each)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         self._check(X, Y)
@@ -234,19 +231,23 @@ class Stretched(Combined):
 
     def _check(self, *tables: Array) -> None:
         check_points(*tables)
-        _check_one_each("stretches", len(self.stretch), tables[0])
+        given, dim = len(self.stretch), tables[0].shape[1]
+        if given != dim:
+            raise InvalidInput(f"{given} stretches given for {dim} dimensions; give one for each")
 
 
 @dataclass(frozen=True)
-class Sum(Combined):
-    """k₁(x, y) + k₂(x, y)."""
-
+class _Pair(Combined):
     first: Kernel
     second: Kernel
 
     def __post_init__(self) -> None:
-        as_kernel("first", self.first)
-        as_kernel("second", self.second)
+        checks.settle(self, first=as_kernel, second=as_kernel)
+
+
+@dataclass(frozen=True)
+class Sum(_Pair):
+    """k₁(x, y) + k₂(x, y)."""
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.first(X, Y) + self.second(X, Y)
@@ -259,15 +260,8 @@ class Sum(Combined):
 
 
 @dataclass(frozen=True)
-class Product(Combined):
+class Product(_Pair):
     """k₁(x, y) · k₂(x, y)."""
-
-    first: Kernel
-    second: Kernel
-
-    def __post_init__(self) -> None:
-        as_kernel("first", self.first)
-        as_kernel("second", self.second)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.first(X, Y) * self.second(X, Y)
@@ -339,12 +333,12 @@ def check_bounded(kernel: Kernel, X: Array) -> None:
         )
 
 
-def _lengthscale(value: Any) -> Lengthscale:
+def _lengthscale(name: str, value: Any) -> Lengthscale:
     if isinstance(value, Real):
-        return _one_lengthscale("lengthscale", value)
-    scales = checks.each("lengthscale", value, _one_lengthscale, "0.2, or (0.1, 0.4), one for each dimension")
+        return _one_lengthscale(name, value)
+    scales = checks.each(name, value, _one_lengthscale, "0.2, or (0.1, 0.4), one for each dimension")
     if not scales:
-        raise InvalidInput("lengthscale must be a number, or one for each dimension, got none")
+        raise InvalidInput(f"{name} must be a number, or one for each dimension, got none")
     return scales
 
 
@@ -353,11 +347,6 @@ def _one_lengthscale(name: str, value: Any) -> float:
     if scale < 1e-100:  # the square of its reciprocal must be a number too
         raise InvalidInput(f"{name} must be from 1e-100 to 1e100, got {checks.shown(value)}")
     return scale
-
-
-def _check_one_each(what: str, given: int, X: Array) -> None:
-    if given != X.shape[1]:
-        raise InvalidInput(f"{given} {what} given for {X.shape[1]} dimensions; give one for each")
 
 
 def _check_positive_semidefinite(C: Array) -> None:

@@ -54,17 +54,13 @@ def solve_lower(L: Array, B: Array) -> Array:
 
 
 def invert_positive(K: Array, noise: float | Array = 0.0) -> Array:
-    """(K + diag(λ))⁻¹ for a symmetric positive definite matrix, symmetric to the bit."""
-    return invert_factored(cholesky(K, noise)[0])
-
-
-def invert_factored(L: Array) -> Array:
-    """(LLᵀ)⁻¹ = L⁻ᵀL⁻¹ for lower triangular L whose upper part is 0, symmetric to the bit."""
-    if not len(L):
-        return L
-    P = lapack.dlauum(invert_lower(L), lower=1, overwrite_c=1)[0]  # two thirds of the time of LAPACK's dpotri
+    """(K + diag(λ))⁻¹ = L⁻ᵀL⁻¹ for a symmetric positive definite matrix, symmetric to the bit."""
+    if not len(K):
+        return np.zeros((0, 0))
+    W = invert_lower(cholesky(K, noise)[0])
+    P = lapack.dlauum(W, lower=1, overwrite_c=1)[0]  # two thirds of the time of LAPACK's dpotri
     inverse: Array = P + P.T
-    inverse.ravel(order="K")[:: len(L) + 1] *= 0.5
+    inverse.ravel(order="K")[:: len(K) + 1] *= 0.5
     return inverse
 
 

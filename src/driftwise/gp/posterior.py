@@ -229,5 +229,34 @@ class Posterior:
         return replace(self, X=X, y=y, K=K, factor=factor, own=own)
 
 
+class OnPosterior:
+    """What a belief says as the `posterior` does that it rests on."""
+
+    posterior: Posterior
+
+    def __len__(self) -> int:
+        return len(self.posterior)
+
+    @property
+    def observed(self) -> Array:
+        return self.posterior.observed
+
+    @property
+    def information_gain(self) -> float:
+        return self.posterior.information_gain
+
+    @property
+    def noise(self) -> float:
+        return self.posterior.noise
+
+    @property
+    def units(self) -> tuple[float, float]:
+        return self.posterior.units
+
+    @property
+    def jitter(self) -> float:
+        return self.posterior.jitter
+
+
 def _row(name: str, given: Any) -> tuple[float, ...]:
     return checks.each(name, given, checks.size, "[(0.5,)]")

@@ -63,7 +63,6 @@ class Ridge:
         return self._changed(x, y, +1, u)
 
     def minus(self, x: Array, y: float) -> Ridge:
-        """Without an observation."""
         return self._changed(x, y, -1, 1.0)
 
     def _changed(self, x: Array, y: float, sign: int, u: float) -> Ridge:
@@ -103,7 +102,6 @@ class Ridge:
         return X @ self._direction, np.sqrt(self.noise * np.maximum(squares, 0.0))  # rounding can leave −1e−17
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """Both, and their gradients in x."""
         mean, std = self.predict(X)
         dstd = self.noise * (X @ self.norm) / np.maximum(std, 1e-12)[:, None]
         return mean, std, np.broadcast_to(self._direction, X.shape), dstd

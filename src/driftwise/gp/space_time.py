@@ -14,7 +14,7 @@ from driftwise.gp.belief import Model
 from driftwise.gp.clock import bound, reckoned
 from driftwise.gp.grid import Grid, GridPosterior
 from driftwise.gp.grid_filter import GridFilter
-from driftwise.gp.posterior import Posterior
+from driftwise.gp.posterior import OnPosterior, Posterior
 from driftwise.gp.time_kernels import SpaceTime, StateSpace
 from driftwise.records import Array, Observation, Point
 
@@ -22,7 +22,7 @@ WINDOW = 150  # observations in use if there is no filter: a step is O(w³)
 
 
 @dataclass(frozen=True, eq=False)
-class SpaceTimePosterior:
+class SpaceTimePosterior(OnPosterior):
     """`Posterior` over rows (x, t), asked at (x, now). A `Belief`.
 
     If the kernel of time is not stationary, time counts from the first observation.
@@ -32,13 +32,9 @@ class SpaceTimePosterior:
     now: float = 0.0
     times: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # (n,), as they were given
 
-    def __len__(self) -> int:
-        return len(self.posterior)
-
     # --- the fold -----------------------------------------------------------------------------------------------
 
     def at(self, time: float) -> SpaceTimePosterior:
-        """The belief about `time`."""
         return replace(self, now=bound(time))
 
     def observe(self, seen: Observation, *, keep: int | None = None) -> SpaceTimePosterior:
@@ -74,22 +70,6 @@ class SpaceTimePosterior:
     def observed(self) -> Array:
         """The points observed, oldest first: (n, d)."""
         return self.posterior.observed[:, :-1]
-
-    @property
-    def information_gain(self) -> float:
-        return self.posterior.information_gain
-
-    @property
-    def noise(self) -> float:
-        return self.posterior.noise
-
-    @property
-    def units(self) -> tuple[float, float]:
-        return self.posterior.units
-
-    @property
-    def jitter(self) -> float:
-        return self.posterior.jitter
 
     # --- machinery ----------------------------------------------------------------------------------------------
 

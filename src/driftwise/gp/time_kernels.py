@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -64,8 +65,17 @@ class StateSpace(TimeKernel, Protocol):
         ...
 
 
+class StationaryInTime:
+    """What kernels of the gap alone have in common: k_T(t, t) = 1."""
+
+    stationary: ClassVar[bool] = True
+
+    def diagonal(self, t: Array) -> Array:
+        return np.ones(len(t))
+
+
 @dataclass(frozen=True)
-class Forgetting:
+class Forgetting(StationaryInTime):
     """k_T = (1 − ε)^{|s − t|/2}: Bogunovic et al. 2016, f_{t+1} = √(1−ε) f_t + √ε g. It reverts to the prior.
 
     >>> float(Forgetting(0.19).transition(np.array(1.0))[0, 0])
@@ -74,20 +84,15 @@ class Forgetting:
 
     epsilon: float
 
-    stationary: ClassVar[bool] = True
     size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        epsilon = checks.nonnegative("epsilon", self.epsilon, fix="0 is a world that stands still")
-        if epsilon >= 1:
+        checks.settle(self, epsilon=partial(checks.nonnegative, fix="0 is a world that stands still"))
+        if self.epsilon >= 1:
             raise InvalidInput(f"epsilon must be < 1, got {checks.shown(self.epsilon)}; at 1 nothing could be learned")
-        object.__setattr__(self, "epsilon", epsilon)
 
     def __call__(self, s: Array, t: Array) -> Array:
         return np.exp(self._log_rho * np.abs(s[:, None] - t[None, :]))
-
-    def diagonal(self, t: Array) -> Array:
-        return np.ones(len(t))
 
     def transition(self, gaps: Array) -> Array:
         """ρ^Δ with ρ = √(1 − ε): over a gap Δ the drift is ε_Δ = 1 − (1 − ε)^Δ."""
@@ -115,7 +120,7 @@ class Wiener:
     size: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", checks.nonnegative("rate", self.rate, fix="0 is a world that stands still"))
+        checks.settle(self, rate=partial(checks.nonnegative, fix="0 is a world that stands still"))
 
     def __call__(self, s: Array, t: Array) -> Array:
         return 1 + self.rate * np.minimum(s[:, None], t[None, :])
@@ -135,7 +140,7 @@ class Wiener:
 
 
 @dataclass(frozen=True)
-class MaternInTime:
+class MaternInTime(StationaryInTime):
     """Matérn in time with ν = 3/2 or 5/2 and time scale ℓ; with u = |s − t|·√(2ν)/ℓ:
 
     k_T = (1 + u) e^−u (3/2),   (1 + u + u²/3) e^−u (5/2)
@@ -147,13 +152,10 @@ class MaternInTime:
     nu: float
     scale: float
 
-    stationary: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nu", checks.real("nu", self.nu))
+        checks.settle(self, nu=checks.real, scale=partial(checks.positive, fix="it is a time, e.g. 60 steps"))
         if self.nu not in (1.5, 2.5):
             raise InvalidInput(f"nu in time must be 1.5 or 2.5, got {self.nu:g}; for 0.5 use epsilon")
-        object.__setattr__(self, "scale", checks.positive("scale", self.scale, fix="it is a time, e.g. 60 steps"))
 
     @property
     def size(self) -> int:
@@ -166,9 +168,6 @@ class MaternInTime:
     def __call__(self, s: Array, t: Array) -> Array:
         u = self._units(np.abs(s[:, None] - t[None, :]))
         return (1 + u) * np.exp(-u) if self.nu == 1.5 else (1 + u + u * u / 3) * np.exp(-u)
-
-    def diagonal(self, t: Array) -> Array:
-        return np.ones(len(t))
 
     def transition(self, gaps: Array) -> Array:
         u = self._units(np.asarray(gaps))[..., None, None]
@@ -195,7 +194,7 @@ _STATIONARY = {
 
 
 @dataclass(frozen=True)
-class Cyclic:
+class Cyclic(StationaryInTime):
     """k_T = exp(−2 sin²(π|s − t|/p)/ℓ²) (1 − ε)^{|s − t|/2}: the function comes back after a period p, less and less.
 
     >>> k = Cyclic(24.0, roughness=1.0, epsilon=0.0)(np.array([0.0]), np.array([12.0, 24.0]))
@@ -207,20 +206,18 @@ class Cyclic:
     roughness: float
     epsilon: float
 
-    stationary: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", checks.positive("period", self.period, fix="it is a time, e.g. 24 hours"))
-        object.__setattr__(self, "roughness", checks.positive("roughness", self.roughness, fix="1 is one wave a turn"))
-        object.__setattr__(self, "epsilon", Forgetting(self.epsilon).epsilon)
+        checks.settle(
+            self,
+            period=partial(checks.positive, fix="it is a time, e.g. 24 hours"),
+            roughness=partial(checks.positive, fix="1 is one wave a turn"),
+            epsilon=lambda _, given: Forgetting(given).epsilon,
+        )
 
     def __call__(self, s: Array, t: Array) -> Array:
         gaps = np.abs(s[:, None] - t[None, :])
         turn = np.sin((math.pi / self.period) * gaps) / self.roughness
         return np.exp(0.5 * math.log1p(-self.epsilon) * gaps - 2 * turn * turn)
-
-    def diagonal(self, t: Array) -> Array:
-        return np.ones(len(t))
 
     @property
     def unit(self) -> float:
@@ -235,8 +232,7 @@ class SpaceTime(Combined):
     time: TimeKernel
 
     def __post_init__(self) -> None:
-        as_kernel("space", self.space)
-        as_time_kernel("time", self.time)
+        checks.settle(self, space=as_kernel, time=as_time_kernel)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.space(X[:, :-1], Y[:, :-1]) * self.time(X[:, -1], Y[:, -1])

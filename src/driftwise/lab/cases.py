@@ -52,7 +52,6 @@ class Suite:
     cases: tuple[Case, ...]
 
     def case(self, name: str) -> Case:
-        """A case by name."""
         for case in self.cases:
             if case.name == name:
                 return case

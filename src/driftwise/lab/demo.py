@@ -12,9 +12,8 @@ from driftwise.environments.world import SeededEnvironment
 from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
 from driftwise.lab.statistics import Interval, student
-from driftwise.lab.traces import Trace, trace, truth
+from driftwise.lab.traces import Trace, optima, trace, truth
 from driftwise.lab.trials import Contender, Outcome, Trial, changes_of
-from driftwise.policies import Restart, Window
 from driftwise.records import Array
 from driftwise.theory.information import greedy_gain
 from driftwise.theory.schedules import known_budget
@@ -30,13 +29,11 @@ AUTO_SEEDS = 4  # `auto` takes a hundred times as long per step as the others do
 
 @dataclass(frozen=True, eq=False)
 class Closeup:
-    """One run of one policy: its trace, and the steps at which it restarted or the length of its window."""
+    """One run of one policy."""
 
     policy: str
     world: str
     trace: Trace
-    restarts: tuple[int, ...] = ()
-    window: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +95,6 @@ def play(plans: Sequence[Sequence[Trial]], *, jobs: int = 1, done: Callable[[], 
 
 
 def runs(plans: Sequence[Sequence[Trial]]) -> int:
-    """How many runs `play` performs."""
     return sum(len(trials) + SHOWN for trials in plans)
 
 
@@ -146,7 +142,7 @@ def scene(trials: Sequence[Trial], outcomes: Iterable[Outcome], closeups: Iterab
         shown=world.seed,
         candidates=points[:, 0],
         truth=truth(world, horizon),
-        best=np.array([world.best_x(t)[0] for t in range(1, horizon + 1)]),
+        best=optima(world, horizon),
         closeups={trial.contender.label: found[trial.contender.label] for trial in looked},
     )
 
@@ -166,12 +162,5 @@ class Look:
         """Runs it again, step by step."""
         trial = self.trial
         world = trial.case.environment(trial.seed)
-        policy = trial.contender.on(world)
-        interval = policy.interval if isinstance(policy, Restart) else trial.horizon
-        return Closeup(
-            policy=trial.contender.label,
-            world=trial.case.name,
-            trace=trace(policy, world, trial.horizon),
-            restarts=tuple(range(1 + interval, trial.horizon + 1, interval)),
-            window=policy.window if isinstance(policy, Window) else None,
-        )
+        seen = trace(trial.contender.on(world), world, trial.horizon)
+        return Closeup(trial.contender.label, trial.case.name, seen)

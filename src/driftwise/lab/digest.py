@@ -80,9 +80,13 @@ class Digest:
         """All of them, the best of the first suite first: their colours go by this order everywhere."""
         return tuple(dict.fromkeys(policy for suite in self.suites for policy in suite.policies))
 
+    @property
+    def index(self) -> dict[str, int]:
+        """The place of each policy among them."""
+        return {policy: i for i, policy in enumerate(self.policies)}
+
 
 def digest(results: Results, *, manifest: dict[str, Any] | None = None, failed: int = 0) -> Digest:
-    """Looks at every trial once."""
     views = [_case(results, table) for table in case_tables(results)]
     suites = [_suite(name, list(group)) for name, group in groupby(views, key=lambda view: view.place[0])]
     return Digest(tuple(suites), len(results), manifest or {}, failed)

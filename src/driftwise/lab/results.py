@@ -21,17 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
-from driftwise.lab.trials import Result, Timing, checkpoints
+from driftwise.lab.trials import Result, Timing
 from driftwise.records import Array
 
-RESULTS, TIMINGS, FAILURES, MANIFEST, LOCK = (
-    "results.jsonl",
-    "timings.jsonl",
-    "failures.jsonl",
-    "manifest.json",
-    ".lock",
-)
-FILES = (RESULTS, TIMINGS, FAILURES, MANIFEST, LOCK)
+FILES = ("results.jsonl", "timings.jsonl", "failures.jsonl", "manifest.json", ".lock")
+RESULTS, TIMINGS, FAILURES, MANIFEST, LOCK = FILES
 SYNC = 0.25  # seconds between syncs to disk: a power cut loses no more; a killed process loses nothing it wrote
 T = TypeVar("T")
 
@@ -104,13 +98,8 @@ class Folder:
             file.write(line({"key": key, "problem": problem}))
 
     def describe(self, asked: Mapping[str, Any]) -> None:
-        """Writes the manifest."""
         text = json.dumps(asked, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         _replace(self.path / MANIFEST, [text.encode()])
-
-    def manifest(self) -> dict[str, Any]:
-        """What the last run was asked for; nothing in a new folder."""
-        return manifest(self.path)
 
     def close(self) -> None:
         """Sorts the files by key, each trial once, and lets others write here."""
@@ -211,11 +200,6 @@ class Results:
     def __len__(self) -> int:
         return len(self.key)
 
-    @property
-    def mean_regret(self) -> Array:
-        """R(T)/T: (n,)."""
-        return self.regret / self.horizon
-
     def curves(self, rows: Iterable[int]) -> Array:
         """R(t) at `checkpoints(horizon)` of rows of one horizon: (rows, points)."""
         kept = [self._curves[i] for i in rows]
@@ -309,11 +293,6 @@ def _columns(heads: list[dict[str, Any]], curves: list[bytes], timings: Mapping[
         recovery=[tuple(head["recovery"]) for head in heads],
         restarts=column("restarts"),
         seconds=column("mean", of=spent),
-        cpu=np.array([[t.get(part) for part in ("policy", "environment", "rest")] for t in spent], dtype=float).reshape(
-            -1, 3
-        ),
+        cpu=np.column_stack([column(part, of=spent) for part in ("policy", "environment", "rest")]),
         _curves=curves,
     )
-
-
-__all__ = ["Folder", "Results", "checkpoints", "failures", "manifest", "read"]

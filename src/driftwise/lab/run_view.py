@@ -11,9 +11,8 @@ import numpy as np
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.lab.results import Results
 from driftwise.lab.suites import SUITES
-from driftwise.lab.traces import Trace, trace, truth
+from driftwise.lab.traces import Trace, optima, trace, truth
 from driftwise.lab.trials import Entrant, changes_of
-from driftwise.policies import Restart, Window
 from driftwise.records import Array
 
 
@@ -41,8 +40,6 @@ class RunView:
     truth: Array  # (T, n)
     best: Array  # (T,)
     changes: tuple[int, ...]
-    restarts: tuple[int, ...]
-    window: int | None
     same: bool  # whether its regret is the one in the folder
 
 
@@ -71,19 +68,15 @@ def look_inside(results: Results, run: Wanted, entrant: Callable[[str], Entrant]
     points = world.space.points
     if points is None or points.shape[1] != 1:
         raise InvalidInput(f"a belief over time is drawn on candidates of one dimension, and {run.label} has others")
-    policy = entrant(run.policy).on(world)
-    seen = trace(policy, world, horizon)
+    seen = trace(entrant(run.policy).on(world), world, horizon)
     order = np.argsort(points[:, 0], kind="stable")
-    restarts = range(1 + policy.interval, horizon + 1, policy.interval) if isinstance(policy, Restart) else ()
     return RunView(
         wanted=run,
         trace=replace(seen, belief=seen.belief[:, order]),
         candidates=points[order, 0],
         truth=truth(world, horizon)[:, order],
-        best=np.array([world.best_x(t)[0] for t in range(1, horizon + 1)]),
+        best=optima(world, horizon),
         changes=changes_of(world, horizon),
-        restarts=tuple(restarts),
-        window=policy.window if isinstance(policy, Window) else None,
         same=math.isclose(float(seen.regret.sum()), float(results.regret[row]), rel_tol=1e-9, abs_tol=1e-12),
     )
 

@@ -164,15 +164,12 @@ def _shares(n: int, resamples: int, seed: int) -> Array:
 
 def _seeds(values: Array, level: float) -> tuple[Array, int]:
     checks.probability("level", level)
-    try:
-        numbers = np.asarray(values)
-        if numbers.dtype.kind not in "iuf" or numbers.ndim == 0 or not np.all(np.abs(numbers) <= checks.LARGEST):
-            raise ValueError
-    except Exception:  # what NumPy says of odd objects is of many kinds
-        raise InvalidInput(f"values must be rows of numbers up to 1e100, got {checks.shown(values)}") from None
+    numbers = checks.numbers(values)
+    if numbers is None or numbers.ndim == 0 or not np.all(np.abs(numbers) <= checks.LARGEST):
+        raise InvalidInput(f"values must be rows of numbers up to 1e100, got {checks.shown(values)}")
     if not len(numbers):
         raise InvalidInput(f"values must have a row for each seed, at least one, got shape {numbers.shape}")
-    return numbers.astype(float), len(numbers)
+    return numbers, len(numbers)
 
 
 # --- of several runs -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,20 @@ def exponent(curve: Array, horizon: int) -> float:
     steps = np.array(checkpoints(horizon))
     late = (steps > EARLY * horizon) & (curve > 0)
     return statistics.loglog_slope(steps[late], curve[late]).slope if late.sum() >= 2 else float("nan")
+
+
+def cautions(tables: Sequence[CaseTable]) -> list[str]:
+    """Where too few seeds were run for any difference to be significant: a sentence for each number of policies."""
+    few: dict[int, int] = {}
+    for table in tables:
+        policies = len(table.lines)
+        if policies > 1 and table.seeds < statistics.fewest_seeds(policies):
+            few[policies] = few.get(policies, 0) + 1
+    return [
+        f"Too few seeds on {cases} of {len(tables)} cases: with {policies} policies no difference can be significant "
+        f"on fewer than {statistics.fewest_seeds(policies)} seeds, so that all of them count as level there."
+        for policies, cases in sorted(few.items())
+    ]
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,6 @@ class Trial:
         return self.suite, self.case.name, self.contender.label
 
     def perform(self) -> Outcome:
-        """Runs it."""
         began, cpu = time.perf_counter(), time.process_time()
         policy_clock, world_clock = Clock(), Clock()
         world = world_clock(self.case.environment, self.seed)
@@ -155,7 +154,6 @@ def checkpoints(horizon: int) -> list[int]:
 def summary(
     trial: Trial, steps: list[Step], world: SeededEnvironment, *, variation: float, restarts: int | None
 ) -> Result:
-    """The figures of a run."""
     regret, best = np.array([step.regret for step in steps]), np.array([step.best for step in steps])
     at = np.array([step.seen.at for step in steps])
     total, changes = np.cumsum(regret), changes_of(world, trial.horizon)

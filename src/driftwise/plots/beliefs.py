@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
+from driftwise.plots.style import LIGHT, Theme, blank, dress, literal, single
 from driftwise.records import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from driftwise.lab.traces import Trace
 
 # low to high, ever brighter: the order is kept for the colour-blind and in grey
 SCALE = ("#0d1b33", "#123a5c", "#18607a", "#2a8a8c", "#66b394", "#b5d8a3", "#f2f0c4")
@@ -30,6 +32,11 @@ class Panel:
     asked: Array | None = None  # (T,): coordinates
     restarts: Sequence[int] = ()  # the steps at which it forgot everything
     window: int | None = None  # how many of the last steps it remembers
+
+    @classmethod
+    def of(cls, title: str, seen: Trace) -> Panel:
+        """What a policy believed of a world in one dimension."""
+        return cls(title, seen.belief, seen.asked[:, 0], seen.restarts, seen.window)
 
 
 def belief_over_time(
@@ -54,21 +61,7 @@ def belief_over_time(
         raise InvalidInput("belief_over_time needs at least one panel, got none")
     figure = blank(*(size or (6.4, 0.5 + 1.35 * len(panels))), theme)
     strips = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-    draw_strips(list(strips), panels, candidates=candidates, best=best, label=label, theme=theme)
-    return figure
-
-
-def draw_strips(
-    strips: Sequence[Axes],
-    panels: Sequence[Panel],
-    *,
-    candidates: Array,
-    best: Array,
-    label: str,
-    theme: Theme,
-) -> None:
-    """The strips on axes that are already there."""
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap  # not before `blank` has said what is missing
 
     colours = LinearSegmentedColormap.from_list("driftwise", SCALE)
     low, high = np.percentile(panels[0].values, [0.5, 99.5])
@@ -90,6 +83,7 @@ def draw_strips(
         _note(axes, panel, T, theme)
         axes.spines["bottom"].set_visible(False)
     strips[-1].set_xlabel("step t", fontsize=9, color=theme.muted)
+    return figure
 
 
 def _optimum(axes: Axes, best: Array) -> None:
@@ -154,22 +148,13 @@ def belief_now(
     >>> sorted(text.get_text() for text in figure.legends[0].get_texts())
     ['belief', 'observed, newest darkest', 'truth', '± 2 std']
     """
-    figure = blank(*size, theme)
-    axes = figure.add_subplot()
-    dress(axes, theme, title=title, x=label, y=axis)
-    axes.grid(axis="y", color=theme.rule, linewidth=0.8)
+    figure, axes = single(size, theme, title=title, x=label, y=axis, grid="y")
     if steps:
         x, mean, std = _edges(x), np.append(mean, mean[-1]), np.append(std, std[-1])
     axes.fill_between(
-        x,
-        mean - width * std,
-        mean + width * std,
-        color=theme.colour(1),
-        alpha=0.18,
-        linewidth=0,
-        label=f"± {width:g} std",
-        step="post" if steps else None,
-    )
+        x, mean - width * std, mean + width * std, color=theme.colour(1), alpha=0.18, linewidth=0,
+        label=f"± {width:g} std", step="post" if steps else None,
+    )  # fmt: skip
     drawn = "steps-post" if steps else "default"
     axes.plot(x, mean, color=theme.colour(1), linewidth=2, label="belief", drawstyle=drawn)
     if truth is not None:
@@ -216,10 +201,7 @@ def belief_of_choices(
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['a', 'b']
     """
-    figure = blank(6.4, 1.3 + 0.4 * len(names), theme)
-    axes = figure.add_subplot()
-    dress(axes, theme, title=title, x=axis)
-    axes.grid(axis="x", color=theme.rule, linewidth=0.8)
+    figure, axes = single((6.4, 1.3 + 0.4 * len(names)), theme, title=title, x=axis, grid="x")
     if observed is not None and len(observed[0]):
         _observations(axes, observed[1], observed[0] + 0.25, theme)
     rows = np.arange(len(names))

@@ -5,7 +5,6 @@ A policy has one colour in all pictures, given by its place in a list; beyond th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.plots.regret import spread
-from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
+from driftwise.plots.regret import name_ends, spread
+from driftwise.plots.style import LIGHT, Theme, literal, round_marks, single
 from driftwise.records import Array
 
 if TYPE_CHECKING:
@@ -52,10 +51,7 @@ def case_curves(
     """
     if not curves:
         raise InvalidInput("case_curves needs at least one curve, got none")
-    figure = blank(*size, theme)
-    axes = figure.add_subplot()
-    dress(axes, theme, title=title, x="step t", y="cumulative regret")
-    axes.grid(axis="y", color=theme.rule, linewidth=0.8)
+    figure, axes = single(size, theme, title=title, x="step t", y="cumulative regret", grid="y")
     top = max(float(c.high.max()) for c in curves) or 1.0
     for c in curves:
         colour = theme.colour(c.index)
@@ -65,12 +61,8 @@ def case_curves(
         axes.axvline(t, color=theme.muted, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.set_xlim(0, float(steps[-1]))
     axes.set_ylim(0, top * 1.06)
-    least = 0.055 * top * 3.6 / size[1]
-    for c, y in zip(curves, spread([float(c.mean[-1]) for c in curves], least=least), strict=True):
-        axes.annotate(
-            literal(c.policy), (float(steps[-1]), y), xytext=(6, 0), textcoords="offset points", va="center",
-            color=theme.colour(c.index), fontsize=8, annotation_clip=False,
-        )  # fmt: skip
+    ends = [(float(c.mean[-1]), c.policy, theme.colour(c.index)) for c in curves]
+    name_ends(axes, float(steps[-1]), ends, least=0.055 * top * 3.6 / size[1], fontsize=8)
     return figure
 
 
@@ -88,15 +80,14 @@ def heat_map(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['1.0', '2.0']
     """
-    from matplotlib.colors import LinearSegmentedColormap
-
     transposed = len(cases) > len(policies)
     table = ratios.T if transposed else ratios
     down, across = (cases, policies) if transposed else (policies, cases)
     longest = max(map(len, down)) * 0.075
-    figure = blank(1.2 + longest + 0.52 * len(across), 1.0 + 0.07 * max(map(len, across)) + 0.3 * len(down), theme)
-    axes = figure.add_subplot()
-    dress(axes, theme, title=title)
+    size = (1.2 + longest + 0.52 * len(across), 1.0 + 0.07 * max(map(len, across)) + 0.3 * len(down))
+    figure, axes = single(size, theme, title=title)
+    from matplotlib.colors import LinearSegmentedColormap  # not before `single` has said what is missing
+
     colours = LinearSegmentedColormap.from_list("ratio", [theme.paper, theme.colour(0)])
     shade = np.log(np.clip(np.where(np.isfinite(table), table, np.nan), 1.0, 10.0)) / np.log(10.0)
     axes.imshow(shade, cmap=colours, vmin=0, vmax=1, aspect="auto")
@@ -135,10 +126,7 @@ def cost_against_regret(
     """
     if not points:
         raise InvalidInput("cost_against_regret needs at least one point, got none")
-    figure = blank(*size, theme)
-    axes = figure.add_subplot()
-    dress(axes, theme, title=title, x="milliseconds a step", y=y)
-    axes.grid(color=theme.rule, linewidth=0.8)
+    figure, axes = single(size, theme, title=title, x="milliseconds a step", y=y, grid="both")
     axes.set_xscale("log")
     heights = [regret for *_, regret in points]
     log = min(heights) > 0 and max(heights) > 4 * min(heights)
@@ -169,8 +157,7 @@ def _apart(heights: Sequence[float], log: bool) -> list[float]:
 
 def _plain(axis: Any, low: float, high: float) -> None:
     """From `low` to `high`, with marks at 1, 2 and 5 times a power of ten."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    marks = [m * 10.0**p for p in powers for m in (1, 2, 5) if low <= m * 10.0**p <= high]
+    marks = round_marks(low, high)
     axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
     axis.set_ticks(marks, labels=[f"{mark:g}" for mark in marks])
     axis.set_ticks([], minor=True)

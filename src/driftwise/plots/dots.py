@@ -69,8 +69,7 @@ def dots(
 
 
 def _panel(axes: Axes, panel: DotPanel, label: str, in_line: bool, theme: Theme) -> None:
-    dress(axes, theme, title=panel.title, x=label)
-    axes.grid(axis="x", color=theme.rule, linewidth=0.8)
+    dress(axes, theme, title=panel.title, x=label, grid="x")
     if panel.reference is not None:
         axes.axvline(panel.reference, color=theme.muted, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(

@@ -37,20 +37,11 @@ def format_of(path: Path) -> str:
 
 def picture(figure: Figure, path: Path) -> bytes:
     """The figure in the format that the path's suffix names."""
-    return _saved(figure, format_of(path))
+    return saved(figure, format_of(path))
 
 
-def paper_png(figure: Figure) -> bytes:
-    """At 300 dots an inch."""
-    return _saved(figure, "png")
-
-
-def paper_svg(figure: Figure) -> bytes:
-    """Letters as outlines, so that it looks the same wherever it is placed; the same bytes in every run."""
-    return _saved(figure, "svg")
-
-
-def _saved(figure: Figure, kind: str) -> bytes:
+def saved(figure: Figure, kind: str) -> bytes:
+    """As png, svg or pdf: the same bytes in every run, with letters as outlines, which look the same everywhere."""
     import matplotlib
 
     buffer = io.BytesIO()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from driftwise.errors import InvalidInput
-from driftwise.plots.style import LIGHT, Theme, blank, dress
+from driftwise.plots.style import LIGHT, Theme, blank, dress, round_marks
 from driftwise.records import Array
 
 if TYPE_CHECKING:
@@ -91,14 +90,8 @@ def _panel(axes: Axes, panel: GrowthPanel, theme: Theme, *, x: str, y: str) -> N
     axes.minorticks_off()
     if len(panel.x) <= 6:
         axes.set_xticks(panel.x, [f"{value:g}" for value in panel.x])
-    _ticks(axes)
-    axes.grid(color=theme.rule, linewidth=0.8)
-
-
-def _ticks(axes: Axes) -> None:
-    """At 1, 2 and 5 where powers of ten would be too few."""
     low, high = axes.get_ylim()
-    if high / low < 200:
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-        marks = [m * 10.0**p for p in powers for m in (1, 2, 5)]
-        axes.set_yticks([v for v in marks if low <= v <= high], [f"{v:g}" for v in marks if low <= v <= high])
+    if high / low < 200:  # powers of ten would be too few
+        marks = round_marks(low, high)
+        axes.set_yticks(marks, [f"{mark:g}" for mark in marks])
+    axes.grid(color=theme.rule, linewidth=0.8)

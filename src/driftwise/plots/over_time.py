@@ -36,16 +36,15 @@ def drift_over_time(
     x = np.asarray(numbers, dtype=float)
     figure = blank(*size, theme)
     above, below = figure.subplots(2, 1, sharex=True)
-    dress(above, theme, title=title, y="drift")
+    dress(above, theme, title=title, y="drift", grid="y")
     _rate(above, x, np.maximum(np.asarray(rate, dtype=float), floor), floor, theme)
-    dress(below, theme, x="number of the observation", y="observations")
+    dress(below, theme, x="number of the observation", y="observations", grid="y")
     below.fill_between(
         x, 0, np.asarray(kept, dtype=float), color=theme.muted, alpha=0.15, linewidth=0, label="in memory"
     )
     below.plot(x, in_use, color=theme.colour(2), linewidth=2, label="in use")
     below.set_ylim(bottom=0)
     for axes in (above, below):
-        axes.grid(axis="y", color=theme.rule, linewidth=0.8)
         for i, change in enumerate(changes):
             label = "abrupt change" if axes is below and i == 0 else None
             axes.axvline(change, color=theme.colour(0), linewidth=1.4, linestyle=(0, (4, 3)), label=label)

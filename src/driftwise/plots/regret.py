@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftwise.errors import InvalidInput
 from driftwise.lab.statistics import thin
-from driftwise.plots.style import LIGHT, Theme, blank, dress, literal
+from driftwise.plots.style import LIGHT, Theme, literal, single
 from driftwise.records import Array
 
 if TYPE_CHECKING:
@@ -36,22 +36,7 @@ def regret_curves(
     """
     if not curves:
         raise InvalidInput("regret_curves needs at least one curve, got none")
-    figure = blank(*size, theme)
-    draw_regret(figure.add_subplot(), curves, title=title, changes=changes, theme=theme)
-    return figure
-
-
-def draw_regret(
-    axes: Axes,
-    curves: Mapping[str, tuple[Array, Array, Array]],
-    *,
-    title: str,
-    changes: Sequence[int],
-    theme: Theme,
-) -> None:
-    """The curves on axes that are already there."""
-    dress(axes, theme, title=title, x="step t", y="cumulative regret")
-    axes.grid(axis="y", color=theme.rule, linewidth=0.8)
+    figure, axes = single(size, theme, title=title, x="step t", y="cumulative regret", grid="y")
     ends = []
     for i, (name, (mean, low, high)) in enumerate(curves.items()):
         t = thin(len(mean), POINTS)
@@ -62,13 +47,18 @@ def draw_regret(
     top = max(float(np.max(high)) for _, _, high in curves.values()) or 1.0
     axes.set_xlim(0, horizon)
     axes.set_ylim(0, top * 1.08)
-    for (_, name, colour), y in zip(ends, spread([e[0] for e in ends], least=0.07 * top), strict=True):
-        # beside the end of its line: no legend to look up
-        axes.annotate(
-            literal(name), (horizon, y), xytext=(6, 0), textcoords="offset points", va="center", color=colour,
-            fontsize=9, fontweight="bold", annotation_clip=False,
-        )  # fmt: skip
+    name_ends(axes, horizon, ends, least=0.07 * top, fontsize=9, fontweight="bold")
     _mark(axes, changes, theme)
+    return figure
+
+
+def name_ends(axes: Axes, x: float, ends: Sequence[tuple[float, str, str]], *, least: float, **font: Any) -> None:
+    """Names beside the ends of their lines, each with its height and colour: no legend to look up."""
+    for (_, name, colour), y in zip(ends, spread([end[0] for end in ends], least=least), strict=True):
+        axes.annotate(
+            literal(name), (x, y), xytext=(6, 0), textcoords="offset points", va="center", color=colour,
+            annotation_clip=False, **font,
+        )  # fmt: skip
 
 
 def _mark(axes: Axes, changes: Iterable[int], theme: Theme) -> None:

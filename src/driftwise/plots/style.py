@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import io
+import math
 import re
 import warnings
 from dataclasses import dataclass
@@ -30,10 +31,14 @@ class Theme:
     rule: str
     paper: str
     series: tuple[str, ...]
-    name: str
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The colours by the names of their CSS variables."""
+        rest = {"ink": self.ink, "muted": self.muted, "rule": self.rule, "paper": self.paper}
+        return rest | {f"series-{i}": colour for i, colour in enumerate(self.series)}
 
     def colour(self, i: int) -> str:
-        """The colour of the i-th policy."""
         return self.series[i % len(self.series)]
 
 
@@ -43,7 +48,6 @@ LIGHT = Theme(
     rule="#dfe3e8",
     paper="#ffffff",
     series=("#c8553d", "#2f6fb0", "#1a8a72", "#8a5fb5", "#b07d12", "#5c6b7a"),
-    name="light",
 )
 DARK = Theme(
     ink="#e8ecf1",
@@ -51,7 +55,6 @@ DARK = Theme(
     rule="#2c3542",
     paper="#12171f",
     series=("#f0816a", "#6aaef0", "#45c9a8", "#bd98e6", "#e0b14a", "#a5b1bf"),
-    name="dark",
 )
 CSS = Theme(
     ink="#010101",
@@ -59,15 +62,12 @@ CSS = Theme(
     rule="#010103",
     paper="#010104",
     series=("#010110", "#010111", "#010112", "#010113", "#010114", "#010115"),
-    name="css",
 )
 
 
 def variables(theme: Theme) -> str:
     """The theme as CSS variables, for a page that holds pictures made by `svg`."""
-    named = {"ink": theme.ink, "muted": theme.muted, "rule": theme.rule, "paper": theme.paper}
-    named |= {f"series-{i}": colour for i, colour in enumerate(theme.series)}
-    return " ".join(f"--{name}: {colour};" for name, colour in named.items())
+    return " ".join(f"--{name}: {colour};" for name, colour in theme.named.items())
 
 
 def blank(width: float, height: float, theme: Theme) -> Figure:
@@ -88,8 +88,16 @@ def literal(text: str) -> str:
     return visible(text).replace("$", "\\$")
 
 
-def dress(axes: Axes, theme: Theme, *, title: str = "", x: str = "", y: str = "") -> None:
-    """Quiet axes: no box, thin rules, small labels."""
+def single(size: tuple[float, float], theme: Theme, **dressed: str) -> tuple[Figure, Axes]:
+    """A figure with one pair of axes, dressed as `dress` does."""
+    figure = blank(*size, theme)
+    axes = figure.add_subplot()
+    dress(axes, theme, **dressed)
+    return figure, axes
+
+
+def dress(axes: Axes, theme: Theme, *, title: str = "", x: str = "", y: str = "", grid: str = "") -> None:
+    """Quiet axes: no box, thin rules, small labels; `grid` is x, y or both."""
     axes.set_facecolor("none")
     axes.set_axisbelow(True)
     axes.set_title(literal(title), loc="left", fontsize=10.5, fontweight="bold", color=theme.ink, pad=7)
@@ -99,6 +107,14 @@ def dress(axes: Axes, theme: Theme, *, title: str = "", x: str = "", y: str = ""
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(theme.rule)
+    if grid:
+        axes.grid(axis=grid, color=theme.rule, linewidth=0.8)  # type: ignore[arg-type]
+
+
+def round_marks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten from `low` to `high`."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [m * 10.0**p for p in powers for m in (1, 2, 5) if low <= m * 10.0**p <= high]
 
 
 def save(figure: Figure, file: IO[Any], **options: Any) -> None:
@@ -109,7 +125,6 @@ def save(figure: Figure, file: IO[Any], **options: Any) -> None:
 
 
 def png(figure: Figure, *, dpi: int = 150) -> bytes:
-    """The figure as a PNG."""
     buffer = io.BytesIO()
     save(figure, buffer, format="png", dpi=dpi)
     return buffer.getvalue()
@@ -136,8 +151,6 @@ def _inline(drawn: str, label: str) -> str:
     drawn = re.sub(r'<g id="[^"]*"', "<g", drawn)
     drawn = re.sub(r"(\d\.\d\d)\d+", r"\1", drawn)  # a hundredth of a point is enough
     drawn = re.sub(r"font-family: [^;\"]*", "font-family: inherit", drawn)
-    names = {CSS.ink: "ink", CSS.muted: "muted", CSS.rule: "rule", CSS.paper: "paper"}
-    names |= {colour: f"series-{i}" for i, colour in enumerate(CSS.series)}
-    for colour, name in names.items():
+    for name, colour in CSS.named.items():
         drawn = drawn.replace(colour, f"var(--{name})")
     return drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
@@ -19,8 +19,6 @@ from driftwise.policies.setup import Setup
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory import widths
 
-NONE = Rewards()
-
 
 @dataclass(frozen=True, eq=False)
 class Faded:
@@ -30,7 +28,7 @@ class Faded:
     double: Array  # Ṽ: (d, d)
     b: Array  # (d, 2): for the rewards, and for ones
     last: int = 0
-    rewards: Rewards = NONE
+    rewards: Rewards = field(default_factory=Rewards)
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from driftwise.gp.belief import Belief
-from driftwise.policies.base import UcbPolicy
+from driftwise.policies.gp_ucb import GpUcb
 from driftwise.policies.setup import takes
-from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True)
-class IgpUcb(UcbPolicy[Belief]):
+class IgpUcb(GpUcb):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1}, β_t = B + R √(2(γ_{t−1} + 1 + ln(1/δ))), λ = 1 + 2/T (1 if T is unknown).
 
     >>> from driftwise import Candidates
@@ -28,12 +26,3 @@ class IgpUcb(UcbPolicy[Belief]):
         setup = cls.setup(space, given, width="algorithm")
         setup = replace(setup, noise=1.0 if setup.horizon is None else 1 + 2 / setup.horizon)
         return cls(setup.model, setup.beta())
-
-    def start(self) -> Belief:
-        return self.model.prior()
-
-    def update(self, state: Belief, seen: Observation) -> Belief:
-        return state.observe(seen)
-
-    def belief(self, state: Belief, ask: Ask) -> Belief:
-        return state

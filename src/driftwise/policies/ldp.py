@@ -115,8 +115,7 @@ class Ldp(Around):
         if not isinstance(width := options.get("width"), str) or width != "private":
             return cls(inner_policy("ldp", inner, space, options), mechanism, seed, reported)
         truncation = Truncation(mechanism.moment)
-        known = {key: options[key] for key in ("B", "delta") if key in options}
-        options = options | {"width": TruncatedWidth(truncation, **known)}
+        options = options | {"width": TruncatedWidth.of(truncation, options)}
         truncated = TgpUcb(inner_policy("ldp", inner, space, options), truncation, mechanism.centre)
         return cls(truncated, mechanism, seed, reported)
 

@@ -136,7 +136,6 @@ class Master(UcbPolicy[MasterBlock]):
         return self._advance(state, seen.number + 1)
 
     def belief(self, state: MasterBlock, ask: Ask) -> Belief:
-        """The active instance's."""
         belief = self._live(self._advance(state, ask.number)).belief
         return in_units(belief, self.rewards.units)  # it saw the rewards mapped to [−1, 1]
 

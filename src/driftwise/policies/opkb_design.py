@@ -5,7 +5,6 @@ With feature rows Φ (ΦΦᵀ = K), a distribution P over the arms and c > 0:
     S(P) = Σ P(x) φ(x)φ(x)ᵀ + cI,   M_P = Φ S(P)⁻¹ Φᵀ,   v_P = diag M_P = ∇ log det S(P),   Hessian −(M_P ∘ M_P)
 
 `tradeoff` minimises ΣPΔ − (2/β) log det S(P) over the simplex; `d_optimal` is that with Δ = 0 and a given support.
-`gap` bounds how far from the minimum a P is, and vanishes at the minimum alone: a proof that the solver is right.
 `greedy` is the other design, a list of points: each time the one of largest variance.
 """
 
@@ -62,11 +61,6 @@ class Arms:
         H = solve_lower(self._factor(P), np.ascontiguousarray(self.features.T))  # L⁻¹Φᵀ: (r, N)
         return H.T @ H
 
-    def variance(self, P: Array) -> Array:
-        """v_P = diag M_P: (N,)."""
-        H = solve_lower(self._factor(P), np.ascontiguousarray(self.features.T))
-        return np.einsum("rn,rn->n", H, H)
-
     @cached_property
     def everywhere(self) -> Array:
         """π(X): the distribution that maximises log det S, (N,)."""
@@ -91,12 +85,6 @@ def d_optimal(arms: Arms, support: NDArray[np.bool_]) -> Array:
     """π(A) = argmax log det S(P) over P supported on A, a mask: (N,)."""
     where = np.flatnonzero(support)
     return _barrier(arms, where, np.zeros(len(where)))
-
-
-def gap(arms: Arms, P: Array, gaps: Array, beta: float) -> float:
-    """ΣPg − min g with g = Δ − (2/β)v_P, the gradient: at least J(P) − min J, by convexity."""
-    g = gaps - (2 / beta) * arms.variance(P)
-    return float(P @ g - g.min())
 
 
 def greedy(K: Array, picks: int, noise: float) -> list[int]:

@@ -13,6 +13,23 @@ from driftwise.policies.setup import BAND, DRIFT, MODEL, takes
 from driftwise.records import Ask, Observation
 
 
+class Restarting:
+    """A policy that forgets everything after every `interval` steps."""
+
+    interval: int
+
+    @property
+    def memory(self) -> int:
+        return self.interval
+
+    def block(self, number: int) -> int:
+        """Which block step `number` is in: a new one begins where (t − 1) mod H = 0."""
+        return (number - 1) // self.interval
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return self.block(number) == self.block(newest + 1)
+
+
 @dataclass(frozen=True)
 class Block:
     """What was learned since the last restart: `index` counts the restarts."""
@@ -22,7 +39,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Restart(UcbPolicy[Block]):
+class Restart(Restarting, UcbPolicy[Block]):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} on the samples since the last restart. O(H² + H·n) per step at most.
 
     >>> from driftwise import Candidates
@@ -47,14 +64,6 @@ class Restart(UcbPolicy[Block]):
         H = setup.length("interval", interval)
         return cls(setup.model, setup.beta(events=lambda T: -(-T // H)), H)
 
-    def block(self, number: int) -> int:
-        """Which block step `number` is in: a new one begins where (t − 1) mod H = 0."""
-        return (number - 1) // self.interval
-
-    @property
-    def memory(self) -> int:
-        return self.interval
-
     def start(self) -> Block:
         return Block(0, self.model.prior())
 
@@ -63,9 +72,6 @@ class Restart(UcbPolicy[Block]):
 
     def belief(self, state: Block, ask: Ask) -> Belief:
         return in_last_units(self._in_block(state, ask.number), state.belief)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.block(number) == self.block(newest + 1)
 
     def _in_block(self, state: Block, number: int) -> Belief:
         """The belief of the block that `number` is in: the prior where a new one begins."""

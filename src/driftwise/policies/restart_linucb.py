@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -12,10 +12,9 @@ from driftwise.gp.grid_filter import Rewards
 from driftwise.gp.noise import pair_of
 from driftwise.gp.ridge import Ridge, weight_of
 from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
+from driftwise.policies.restart import Restarting
 from driftwise.records import Ask, Observation
 from driftwise.theory import widths
-
-NONE = Rewards()
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +23,11 @@ class LinearBlock:
 
     index: int
     ridge: Ridge
-    rewards: Rewards = NONE
+    rewards: Rewards = field(default_factory=Rewards)
 
 
 @dataclass(frozen=True)
-class RestartLinUcb(LinearPolicy[LinearBlock]):
+class RestartLinUcb(Restarting, LinearPolicy[LinearBlock]):
     """x_t = argmax xᵀθ̂ + β√λ‖x‖_{V⁻¹} on the samples since the last restart. O(d²) per step and candidate.
 
     Assumes rewards linear in x, and an interval: ⌊(dT/V_T)^⅔⌋ where the horizon T is given, with V_T = 1 where the
@@ -57,14 +56,6 @@ class RestartLinUcb(LinearPolicy[LinearBlock]):
         H = linear_length(setup, "interval", interval)
         return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), H, setup.standardise)
 
-    @property
-    def memory(self) -> int:
-        return self.interval
-
-    def block(self, number: int) -> int:
-        """Which block step `number` is in."""
-        return (number - 1) // self.interval
-
     def start(self) -> LinearBlock:
         return LinearBlock(0, Ridge.prior(self.space.dim, self.noise))
 
@@ -78,9 +69,6 @@ class RestartLinUcb(LinearPolicy[LinearBlock]):
         now = self._in_block(state, ask.number)
         last = now if now.rewards.count else state  # where nothing is seen yet, in the units that the rewards had last
         return replace(now.ridge, units=last.rewards.units) if self.standardise else now.ridge
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.block(number) == self.block(newest + 1)
 
     def _in_block(self, state: LinearBlock, number: int) -> LinearBlock:
         index = self.block(number)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.gp.belief import Belief
-from driftwise.gp.space_time import WINDOW, Timed, TimedModel
+from driftwise.gp.space_time import WINDOW
 from driftwise.gp.time_kernels import MaternInTime
-from driftwise.policies.base import UcbPolicy
 from driftwise.policies.setup import MODEL, takes
-from driftwise.records import Ask, Observation
+from driftwise.policies.tv_gp_ucb import TimedPolicy
 from driftwise.theory.widths import as_width
 
 
 @dataclass(frozen=True)
-class SmoothGpUcb(UcbPolicy[Timed]):
+class SmoothGpUcb(TimedPolicy):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} under the kernel k(x, x′)·k_T(t, t′), k_T Matérn with ν = 3/2 or 5/2.
 
     Must be known: the time scale over which the world changes, in the unit of `at`. On n candidates it is an exact
@@ -27,6 +24,7 @@ class SmoothGpUcb(UcbPolicy[Timed]):
     It follows a trend beyond the last observation, where tv-gp-ucb would fall back towards 0:
 
     >>> from driftwise import Candidates
+    >>> from driftwise.records import Ask, Observation
     >>> policy = SmoothGpUcb.of(Candidates([[0.0]]), scale=50, noise=1e-4)
     >>> state = policy.start()
     >>> for t in range(1, 11):
@@ -63,23 +61,6 @@ class SmoothGpUcb(UcbPolicy[Timed]):
         setup = cls.setup(space, given)
         return cls(setup.model, as_width(setup.width), scale, nu, WINDOW if window is None else window)
 
-    @cached_property
-    def timed(self) -> TimedModel:
-        """The model with its drift."""
-        return TimedModel(self.model, MaternInTime(self.nu, self.scale))
-
     @property
-    def memory(self) -> int | None:
-        return None if self.timed.exact else self.window
-
-    def start(self) -> Timed:
-        return self.timed.prior()
-
-    def update(self, state: Timed, seen: Observation) -> Timed:
-        return self.timed.observe(state, seen, window=self.window)
-
-    def belief(self, state: Timed, ask: Ask) -> Belief:
-        return state.at(ask.at)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.timed.exact or newer < self.window
+    def drift(self) -> MaternInTime:
+        return MaternInTime(self.nu, self.scale)

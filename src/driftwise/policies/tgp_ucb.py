@@ -52,6 +52,11 @@ class TruncatedWidth:
     def __post_init__(self) -> None:
         checks.settle(self, B=checks.nonnegative, delta=checks.probability)
 
+    @classmethod
+    def of(cls, truncation: Truncation, options: dict[str, Any]) -> TruncatedWidth:
+        """With what the options of a policy say of it."""
+        return cls(truncation, **{key: options[key] for key in ("B", "delta") if key in options})
+
     def __call__(self, belief: Belief, number: int) -> float:
         if number <= 1:
             return self.B
@@ -97,8 +102,7 @@ class TgpUcb(Around):
     ) -> TgpUcb:
         truncation = Truncation(moment, order)
         if isinstance(width := options.get("width"), str) and width == "truncated":
-            known = {key: options[key] for key in ("B", "delta") if key in options}
-            options["width"] = TruncatedWidth(truncation, **known)
+            options["width"] = TruncatedWidth.of(truncation, options)
         return cls(inner_policy("tgp-ucb", inner, space, options), truncation, centre)
 
     def update(self, state: Any, seen: Observation) -> Any:

@@ -10,14 +10,46 @@ from typing import Annotated, Any, ClassVar
 from driftwise import checks
 from driftwise.gp.belief import Belief
 from driftwise.gp.space_time import WINDOW, Timed, TimedModel
-from driftwise.gp.time_kernels import Forgetting
+from driftwise.gp.time_kernels import Forgetting, StateSpace
 from driftwise.policies.base import UcbPolicy
 from driftwise.policies.setup import BAND, MODEL, takes
 from driftwise.records import Ask, Observation
 
 
+class TimedPolicy(UcbPolicy[Timed]):
+    """Optimism under a kernel of space and time: on candidates a filter on all the data, elsewhere a window."""
+
+    window: int
+
+    @property
+    def drift(self) -> StateSpace:
+        """How the world moves."""
+        raise NotImplementedError
+
+    @cached_property
+    def timed(self) -> TimedModel:
+        """The model with its drift."""
+        return TimedModel(self.model, self.drift)
+
+    @property
+    def memory(self) -> int | None:
+        return None if self.timed.exact else self.window
+
+    def start(self) -> Timed:
+        return self.timed.prior()
+
+    def update(self, state: Timed, seen: Observation) -> Timed:
+        return self.timed.observe(state, seen, window=self.window)
+
+    def belief(self, state: Timed, ask: Ask) -> Belief:
+        return state.at(ask.at)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return self.timed.exact or newer < self.window
+
+
 @dataclass(frozen=True)
-class TvGpUcb(UcbPolicy[Timed]):
+class TvGpUcb(TimedPolicy):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} under f_{t+1} = √(1−ε) f_t + √ε g, that is the kernel k·(1−ε)^{|t−t′|/2}.
 
     Must be known: ε, the share of the variance that is new after one unit of the time `at`; too much is benign, too
@@ -56,26 +88,9 @@ class TvGpUcb(UcbPolicy[Timed]):
             window = correlated(Forgetting(epsilon).epsilon)
         return cls(setup.model, setup.beta(), epsilon, window)
 
-    @cached_property
-    def timed(self) -> TimedModel:
-        """The model with its drift."""
-        return TimedModel(self.model, Forgetting(self.epsilon))
-
     @property
-    def memory(self) -> int | None:
-        return None if self.timed.exact else self.window
-
-    def start(self) -> Timed:
-        return self.timed.prior()
-
-    def update(self, state: Timed, seen: Observation) -> Timed:
-        return self.timed.observe(state, seen, window=self.window)
-
-    def belief(self, state: Timed, ask: Ask) -> Belief:
-        return state.at(ask.at)
-
-    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        return self.timed.exact or newer < self.window
+    def drift(self) -> Forgetting:
+        return Forgetting(self.epsilon)
 
 
 def correlated(epsilon: float, *, cutoff: float = 0.01, most: int = WINDOW) -> int:

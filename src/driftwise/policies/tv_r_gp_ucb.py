@@ -53,12 +53,10 @@ class TvRestart(Around):
 
     @property
     def interval(self) -> int:
-        """N."""
         return self.restart.interval
 
     @cached_property
     def restart(self) -> Restart:
-        """The policy it is."""
         N = min(interval_of(self.epsilon, self.model.kernel, self.model.space.dim), checks.MOST)
         return Restart(self.model, self.width, N if self.horizon is None else min(self.horizon, N))
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.gp.belief import Belief
-from driftwise.gp.space_time import WINDOW, SpaceTimePosterior, Timed, TimedModel
+from driftwise.gp.space_time import WINDOW, SpaceTimePosterior, Timed
 from driftwise.gp.time_kernels import Wiener
-from driftwise.policies.base import UcbPolicy
 from driftwise.policies.setup import MODEL, takes
-from driftwise.records import Array, Ask, Observation
+from driftwise.policies.tv_gp_ucb import TimedPolicy
+from driftwise.records import Array, Observation
 from driftwise.theory.widths import as_width
 
 NEWEST = 10  # kept whatever else there is
@@ -23,7 +22,7 @@ BINS = 20  # cells per axis, of each of which the newest observation is kept
 
 
 @dataclass(frozen=True)
-class UiGpUcb(UcbPolicy[Timed]):
+class UiGpUcb(TimedPolicy):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} under the kernel k(x, x′)·(1 + (σ̂²/σ_k²) min(t, t′)), σ_k² = k(x, x).
 
     Must be known: σ̂² (`injection`), the variance that one unit of the time `at` adds; time counts from the first
@@ -32,6 +31,7 @@ class UiGpUcb(UcbPolicy[Timed]):
     last `window` of these at most: a plain window would throw away what the mean persists on.
 
     >>> from driftwise import Candidates
+    >>> from driftwise.records import Ask
     >>> policy = UiGpUcb.of(Candidates([[0.0]]), injection=0.03)
     >>> state = policy.update(policy.start(), Observation(1, 5.0, (0.0,), 1.0))
     >>> (m5, s5), (m25, s25) = (policy.belief(state, Ask(2, at)).predict(policy.space.points) for at in (5.0, 25.0))
@@ -63,16 +63,17 @@ class UiGpUcb(UcbPolicy[Timed]):
         setup = cls.setup(space, given)
         return cls(setup.model, as_width(setup.width), injection, WINDOW if window is None else window)
 
-    @cached_property
-    def timed(self) -> TimedModel:
-        """The model with its drift: σ̂²/σ_k² in units of the kernel, with the largest k(x, x) for σ_k²."""
+    @property
+    def drift(self) -> Wiener:
+        """σ̂²/σ_k² in units of the kernel, with the largest k(x, x) for σ_k²."""
         space = self.model.space
         points = space.points if space.points is not None else np.full((1, space.dim), 0.5)
         largest = float(self.model.kernel.diagonal(points).max())
-        return TimedModel(self.model, Wiener(self.injection / largest if largest > 0 else 0.0))
+        return Wiener(self.injection / largest if largest > 0 else 0.0)
 
-    def start(self) -> Timed:
-        return self.timed.prior()
+    @property
+    def memory(self) -> None:
+        return None
 
     def update(self, state: Timed, seen: Observation) -> Timed:
         seen_too = self.timed.observe(state, seen, window=self.window + 1)
@@ -80,8 +81,8 @@ class UiGpUcb(UcbPolicy[Timed]):
             return seen_too.select(representative(seen_too.observed)[-self.window :])
         return seen_too
 
-    def belief(self, state: Timed, ask: Ask) -> Belief:
-        return state.at(ask.at)
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return True
 
 
 def representative(X: Array, *, newest: int = NEWEST, bins: int = BINS) -> NDArray[np.intp]:

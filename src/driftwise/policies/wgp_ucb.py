@@ -84,8 +84,7 @@ class WgpUcb(UcbPolicy[Aging]):
     def belief(self, state: Aging, ask: Ask) -> WeightedPosterior:
         u = self.eta ** (ask.number - 1 - state.numbers)
         drop = int(np.count_nonzero(u < CUTOFF))  # the oldest
-        posterior = state.posterior
-        kept = posterior if not drop else posterior.select(np.arange(drop, len(posterior)))
+        kept = state.posterior.select(np.arange(drop, len(u))) if drop else state.posterior
         return WeightedPosterior.of(kept, u[drop:], double=self.norm == "double")
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:

@@ -60,15 +60,11 @@ def regret_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
 def belief_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
     """The truth, and what each policy believed of it."""
     panels = [Panel("The truth", scene.truth)]
-    panels += [
-        Panel(label, run.trace.belief, asked=run.trace.asked[:, 0], restarts=run.restarts, window=run.window)
-        for label, run in scene.closeups.items()
-    ]
+    panels += [Panel.of(label, run.trace) for label, run in scene.closeups.items()]
     return belief_over_time(panels, candidates=scene.candidates, best=scene.best, theme=theme)
 
 
 def demo_page(scenes: Sequence[Scene], *, version: str) -> str:
-    """The whole report."""
     first = scenes[0]
     most, few = max(first.seeds.values()), min(first.seeds.values())
     return page(

@@ -41,7 +41,6 @@ def address(path: str) -> str:
 
 
 def link(path: str, label: str) -> Html:
-    """A link to a file beside the page."""
     return Html(f'<a href="{address(path)}">{text(label)}</a>')
 
 
@@ -58,12 +57,10 @@ def data(id: str, value: Any) -> Html:
 
 
 def prose(*paragraphs: str) -> Html:
-    """Paragraphs."""
     return Html("\n".join(f"<p>{text(paragraph)}</p>" for paragraph in paragraphs))
 
 
 def bullets(*items: str) -> Html:
-    """A list."""
     return Html("<ul>" + "".join(f"<li>{text(item)}</li>" for item in items) + "</ul>")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from driftwise.plots.files import paper_png, paper_svg
+from driftwise.plots.files import saved
 from driftwise.plots.style import CSS, LIGHT, Theme, svg
 from driftwise.report.page import Html, address, bullets, figure, link, prose, section, table, text
 from driftwise.text import csv_line, visible
@@ -37,6 +37,12 @@ class Data:
     name: str
     header: Sequence[str]
     rows: Sequence[Sequence[Any]]
+
+    @classmethod
+    def of(cls, name: str, records: Sequence[Any]) -> Data:
+        """Of dataclasses, a column for each field."""
+        header = [field.name for field in fields(records[0])] if records else []
+        return cls(name, header, [[getattr(record, column) for column in header] for record in records])
 
     def csv(self) -> str:
         """With NaN and ∞ as empty cells."""
@@ -86,11 +92,13 @@ def files(parts: Sequence[Part]) -> dict[str, bytes]:
 def picture_files(picture: Picture) -> dict[str, bytes]:
     """As PNG and SVG on white paper."""
     drawn = picture.draw(LIGHT)
-    return {f"{picture.name}.png": paper_png(drawn), f"{picture.name}.svg": paper_svg(drawn)}
+    return {f"{picture.name}.{kind}": saved(drawn, kind) for kind in ("png", "svg")}
 
 
 def links(folder: str, names: Sequence[str]) -> Html:
-    """Where the files of a figure are, beside the page."""
+    """Where the files of a figure are, beside the page; nothing if there is no folder."""
+    if not folder:
+        return Html("")
     made = " · ".join(link(f"{folder}/{name}", name.rpartition(".")[2].upper()) for name in names)
     return Html(f'<span class="files">{made}</span>')
 
@@ -100,13 +108,16 @@ def as_html(part: Part, *, folder: str) -> Html:
     made: list[Html] = [prose(*part.words)] if part.words else []
     if part.points:
         made.append(bullets(*part.points))
-    for picture in part.pictures:
-        drawn = svg(picture.draw(CSS), label=picture.name)
-        beside = links(folder, [f"{picture.data.name}.csv", f"{picture.name}.png", f"{picture.name}.svg"])
-        made.append(figure(drawn, picture.caption, after=beside))
+    made += [as_figure(picture, folder=folder) for picture in part.pictures]
     made += [folded(t) for t in part.tables]
     made += [Html(f"<p>{links(folder, [f'{data.name}.csv'])}</p>") for data in part.data]
     return section(part.title, *made)
+
+
+def as_figure(picture: Picture, *, folder: str) -> Html:
+    """A picture on a page, with links to its files if there are any."""
+    names = [f"{picture.data.name}.csv", f"{picture.name}.png", f"{picture.name}.svg"]
+    return figure(svg(picture.draw(CSS), label=picture.name), picture.caption, after=links(folder, names))
 
 
 def folded(made: Table) -> Html:

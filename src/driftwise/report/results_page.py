@@ -11,12 +11,10 @@ import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
 from driftwise.lab.run_view import RunView
-from driftwise.lab.statistics import fewest_seeds
-from driftwise.lab.tables import Line
-from driftwise.plots.style import CSS, svg
+from driftwise.lab.tables import Line, cautions
 from driftwise.report import results_pictures as pictures
-from driftwise.report.page import Html, address, bullets, data, figure, page, prose, section, table, text
-from driftwise.report.parts import Picture, links
+from driftwise.report.page import Html, address, bullets, data, page, prose, section, table, text
+from driftwise.report.parts import Picture, as_figure, links
 from driftwise.text import duration
 
 UNIT = 9999  # a curve is kept in whole parts of its case's top
@@ -40,7 +38,7 @@ def lab_page(
         section("In short", bullets(*(_finding(suite) for suite in digest.suites)), *map(_standings, digest.suites)),
         section(
             "Case by case",
-            prose(*filter(None, (_METHOD, _caution(views)))),
+            prose(_METHOD, *cautions([view.table for view in views])),
             _winners(views),
             _link(beside, ["cases.csv"]),
         ),
@@ -116,18 +114,6 @@ def _finding(suite: SuiteView) -> str:
     )
 
 
-def _caution(views: Sequence[CaseView]) -> str:
-    """Where so few seeds were run that no difference could be significant."""
-    few = [v for v in views if len(v.table.lines) > 1 and v.table.seeds < fewest_seeds(len(v.table.lines))]
-    if not few:
-        return ""
-    n, m = max(v.table.seeds for v in few), max(len(v.table.lines) for v in few)
-    return (
-        f"**Too few seeds** on {len(few)} of {len(views)} cases: with {n} or fewer of them and {m} policies no "
-        f"difference can be significant, whatever it is. {fewest_seeds(m)} seeds are the least that could show one."
-    )
-
-
 def _standings(suite: SuiteView) -> Html:
     header = ("policy", "mean ratio", "worst", "on", "best or level", "per step")
     rows = [
@@ -177,7 +163,7 @@ def _explorer(folder: str) -> Html:
     """What the script fills."""
     header = ("policy", "regret", "95% interval", "p (Holm)", "R(T)/T", "≤ 5%", "back", "slope", "time per step")
     head = "".join(f'<th scope="col">{h}</th>' for h in header)
-    csv = links(folder, ["curves.csv"]) if folder else ""
+    csv = links(folder, ["curves.csv"])
     return Html(
         '<section id="cases"><h2>A case in full</h2>'
         '<div class="bar"><label>Case <select id="pick"></select></label></div>'
@@ -202,7 +188,7 @@ def _heat_maps(digest: Digest, folder: str) -> Iterator[Html]:
             rows += f"<tr><th scope=row>{text(view.place[1])}</th>{cells}</tr>"
             k += 1
         name = pictures.safe_name(f"heat-{suite.name}")
-        beside = f"<p>{links(folder, [f'{name}.{kind}' for kind in ('csv', 'png', 'svg')])}</p>" if folder else ""
+        beside = _link(folder, [f"{name}.{kind}" for kind in ("csv", "png", "svg")])
         yield Html(
             f'<div class="scroll"><table class="heat"><caption>{text(suite.name)}</caption>'
             f"<thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>{beside}"
@@ -221,16 +207,7 @@ def _drawn(made: Any, folder: str) -> list[Html]:
     found: list[Picture] = list(made)
     if not found:
         return [prose("There is nothing to show: too few cases, or no times were kept.")]
-    return [
-        figure(
-            svg(picture.draw(CSS), label=picture.name),
-            picture.caption,
-            after=links(folder, [f"{picture.data.name}.csv", f"{picture.name}.png", f"{picture.name}.svg"])
-            if folder
-            else "",
-        )
-        for picture in found
-    ]
+    return [as_figure(picture, folder=folder) for picture in found]
 
 
 def _link(folder: str, names: Sequence[str]) -> Html:
@@ -250,9 +227,9 @@ def _resource(name: str) -> str:
 
 def payload(digest: Digest, *, folder: str) -> dict[str, Any]:
     """The aggregates as JSON: curves in whole 1/9999 of their case's highest value."""
-    index = {policy: i for i, policy in enumerate(digest.policies)}
     suites = [
-        {"name": suite.name, "cases": [_case(view, index, folder) for view in suite.cases]} for suite in digest.suites
+        {"name": suite.name, "cases": [_case(view, digest.index, folder) for view in suite.cases]}
+        for suite in digest.suites
     ]
     return {"policies": list(digest.policies), "suites": suites, "folder": address(folder)}
 

@@ -29,19 +29,16 @@ def files(digest: Digest, inside: list[RunView]) -> Iterator[tuple[str, bytes]]:
 
 
 def count(digest: Digest, inside: list[RunView]) -> int:
-    """How many `files` will make."""
     cases = sum(len(suite.cases) for suite in digest.suites)
     others = len(list(exponents(digest))) + len(list(costs(digest))) + len(digest.suites) + len(inside)
     return 2 + 3 * (cases + others)
 
 
 def every(digest: Digest, inside: list[RunView]) -> Iterator[Picture]:
-    """All pictures."""
-    index = {policy: i for i, policy in enumerate(digest.policies)}
     for suite in digest.suites:
         yield heat(suite)
         for view in suite.cases:
-            yield regret(view, index)
+            yield regret(view, digest.index)
     yield from exponents(digest)
     yield from costs(digest)
     yield from map(belief, inside)
@@ -103,7 +100,6 @@ def regret(view: CaseView, index: dict[str, int]) -> Picture:
 
 
 def heat(suite: SuiteView) -> Picture:
-    """Policy × environment."""
     cases = [view.place[1] for view in suite.cases]
     name = safe_name(f"heat-{suite.name}")
     return Picture(
@@ -120,7 +116,7 @@ def heat(suite: SuiteView) -> Picture:
 
 def exponents(digest: Digest) -> Iterator[Picture]:
     """A picture a suite: slopes within runs, and between cases where there are enough."""
-    index = {policy: i for i, policy in enumerate(digest.policies)}
+    index = digest.index
     for suite in digest.suites:
         found = {
             p: [(view.place[1], line.exponent) for view in suite.cases for line in view.table.lines if line.policy == p]
@@ -156,7 +152,7 @@ def _twice(slope: float, error: float) -> tuple[float, float]:
 
 def costs(digest: Digest) -> Iterator[Picture]:
     """A picture a suite: seconds a step against regret, in units of the best where there are several cases."""
-    index = {policy: i for i, policy in enumerate(digest.policies)}
+    index = digest.index
     for suite in digest.suites:
         several = len(suite.cases) > 1
         regret = [_typical(row, suite) for row in suite.ratios]
@@ -189,10 +185,7 @@ def _typical(ratios: np.ndarray, suite: SuiteView) -> float:
 def belief(inside: RunView) -> Picture:
     """The truth, and what a policy believed."""
     run, seen = inside.wanted, inside.trace
-    panels = [
-        Panel("The truth", inside.truth),
-        Panel(run.policy, seen.belief, asked=seen.asked[:, 0], restarts=inside.restarts, window=inside.window),
-    ]
+    panels = [Panel("The truth", inside.truth), Panel.of(run.policy, seen)]
     name = safe_name(f"belief-{run.label}")
     note = "" if inside.same else " Its regret is not the one in the folder: other versions made that."
     asked = [

@@ -36,8 +36,9 @@ class Candidates:
         *,
         coordinates: Sequence[Sequence[float]] | None = None,
     ) -> None:
-        given = points if points is not None else coordinates
-        array = _table(given)
+        array = checks.numbers(points if points is not None else coordinates)
+        if array is None:
+            raise InvalidInput("candidates must be rows of numbers, all of one length")
         if array.ndim == 1:
             array = array[:, None]
         if array.ndim != 2 or not array.size:
@@ -104,13 +105,3 @@ class Candidates:
 
 def _label(which: str, given: Any) -> str:
     return checks.name("a coordinate's name", given)
-
-
-def _table(given: Any) -> Array:
-    try:
-        array = np.array(given)
-        if array.dtype.kind not in "iuf":
-            raise ValueError
-        return array.astype(float)
-    except Exception:  # what NumPy says of odd objects is of many kinds
-        raise InvalidInput("candidates must be rows of numbers, all of one length") from None

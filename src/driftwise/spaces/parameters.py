@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from numbers import Integral
 from typing import Any
@@ -37,9 +37,8 @@ class Float:
     continuous = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", checks.real("low", self.low))
-        object.__setattr__(self, "high", checks.real("high", self.high))
-        _check_bounds(self.low, self.high, self.log)
+        checks.settle(self, low=checks.real, high=checks.real, log=checks.flag)
+        _check_bounds(self)
 
     @property
     def range(self) -> str:
@@ -102,12 +101,9 @@ class Int:
     continuous = False
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
-            number = checks.count(name, getattr(self, name), least=-LARGEST, fix="use Float beyond −2⁴⁰")
-            if number > LARGEST:
-                raise InvalidInput(f"{name} must be at most 2⁴⁰, got {checks.shown(number)}; use Float beyond")
-            object.__setattr__(self, name, number)
-        _check_bounds(self.low, self.high, self.log)
+        whole = partial(checks.count, least=-LARGEST, most=LARGEST, fix="use Float beyond ±2⁴⁰")
+        checks.settle(self, low=whole, high=whole, log=checks.flag)
+        _check_bounds(self)
 
     @property
     def range(self) -> str:
@@ -261,9 +257,8 @@ def _ends(low: float, high: float, log: bool) -> tuple[float, float]:
     return (math.log(low), math.log(high)) if log else (low, high)
 
 
-def _check_bounds(low: float, high: float, log: bool) -> None:
-    if not isinstance(log, bool):
-        raise InvalidInput(f"log must be True or False, got {checks.shown(log)}")
+def _check_bounds(parameter: Float | Int) -> None:
+    low, high, log = parameter.low, parameter.high, parameter.log
     if not low < high:
         raise InvalidInput(f"low must be below high, got low={low!r} and high={high!r}")
     if log and low <= 0:

@@ -34,17 +34,16 @@ class Problem:
     delta: float = 0.1
 
     def __post_init__(self) -> None:
-        as_gain("gain", self.gain)
-        rules: dict[str, Callable[[str, Any], float]] = {
-            "horizon": checks.count,
-            "budget": checks.nonnegative,
-            "B": checks.positive,  # where f = 0 nothing can be lost, and 2BT says it
-            "R": checks.nonnegative,
-            "noise": checks.positive,
-            "delta": checks.probability,
-        }
-        for name, rule in rules.items():
-            object.__setattr__(self, name, rule(name, getattr(self, name)))
+        checks.settle(
+            self,
+            gain=as_gain,
+            horizon=checks.count,
+            budget=checks.nonnegative,
+            B=checks.positive,  # where f = 0 nothing can be lost, and 2BT says it
+            R=checks.nonnegative,
+            noise=checks.positive,
+            delta=checks.probability,
+        )
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,7 @@ class Bound:
     trivial: float
 
     def __post_init__(self) -> None:
-        for name in ("drift", "estimation", "trivial"):
-            object.__setattr__(self, name, checks.real(name, getattr(self, name)))
+        checks.settle(self, drift=checks.real, estimation=checks.real, trivial=checks.real)
 
     @property
     def total(self) -> float:
@@ -99,26 +97,22 @@ def spread(n: int, noise: float, gain: float) -> float:
 
 def restart_bound(problem: Problem, interval: int) -> Bound:
     """Theorem 1:  R(T) ≤ 2 H ξ_H P_T + 2 β ⌈T/H⌉ √(2(1+λ) H γ_H),  β of Lemma 1 with ln(⌈T/H⌉/δ)."""
-    n = _within(problem, "interval", interval)
-    return _bound(problem, n, xi(n, problem.noise, problem.gain(n)), unions=math.ceil(problem.horizon / n))
+    return _bound(problem, _within(problem, "interval", interval), restarts=True, sharp=False)
 
 
 def window_bound(problem: Problem, window: int) -> Bound:
     """Theorem 2:  R(T) ≤ 2 w ξ_w P_T + 2 β ⌈T/w⌉ √(2(1+λ) w γ_w),  β of Lemma 2 with ln(T/δ)."""
-    n = _within(problem, "window", window)
-    return _bound(problem, n, xi(n, problem.noise, problem.gain(n)), unions=problem.horizon)
+    return _bound(problem, _within(problem, "window", window), restarts=False, sharp=False)
 
 
 def sharp_restart_bound(problem: Problem, interval: int) -> Bound:
     """Theorem 1 with ½√(H/λ) in place of ξ_H, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
-    n = _within(problem, "interval", interval)
-    return _bound(problem, n, sharp_xi(n, problem.noise), unions=math.ceil(problem.horizon / n))
+    return _bound(problem, _within(problem, "interval", interval), restarts=True, sharp=True)
 
 
 def sharp_window_bound(problem: Problem, window: int) -> Bound:
     """Theorem 2 with ½√(w/λ) in place of ξ_w, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
-    n = _within(problem, "window", window)
-    return _bound(problem, n, sharp_xi(n, problem.noise), unions=problem.horizon)
+    return _bound(problem, _within(problem, "window", window), restarts=False, sharp=True)
 
 
 class Optimist(Protocol):
@@ -146,11 +140,12 @@ def realised_bound(policy: Optimist, log: Iterable[Observation], *, drift: float
     return total
 
 
-def _bound(problem: Problem, n: int, cost: float, *, unions: int) -> Bound:
+def _bound(problem: Problem, n: int, *, restarts: bool, sharp: bool) -> Bound:
     """2 n ξ P_T: a change counts in n steps at most. 2 β Σσ: a block at a time."""
-    gamma = problem.gain(n)
-    beta = confidence(gamma, problem.noise, B=problem.B, R=problem.R, delta=problem.delta / unions)
-    blocks = math.ceil(problem.horizon / n)
+    gamma, blocks = problem.gain(n), math.ceil(problem.horizon / n)
+    cost = sharp_xi(n, problem.noise) if sharp else xi(n, problem.noise, gamma)
+    delta = problem.delta / (blocks if restarts else problem.horizon)
+    beta = confidence(gamma, problem.noise, B=problem.B, R=problem.R, delta=delta)
     return Bound(
         drift=2 * n * cost * problem.budget,
         estimation=2 * beta * blocks * spread(n, problem.noise, gamma),

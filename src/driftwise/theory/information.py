@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -75,10 +75,14 @@ class MaximumGain:
     points: tuple[Point, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", checks.positive("noise", self.noise, fix="it is a variance, e.g. 0.01"))
         points = _points(self.points)
-        as_kernel("kernel", self.kernel)(points[:1], points[:1])  # one for another number of dimensions is refused
-        object.__setattr__(self, "points", tuple(map(tuple, points.tolist())))
+        checks.settle(
+            self,
+            kernel=as_kernel,
+            noise=partial(checks.positive, fix="it is a variance, e.g. 0.01"),
+            points=lambda *_: tuple(map(tuple, points.tolist())),
+        )
+        self.kernel(points[:1], points[:1])  # one for another number of dimensions is refused
 
     def __call__(self, n: int) -> float:
         search, most = self._search, most_picks(len(self.points))
@@ -126,7 +130,6 @@ class _Greedy:
         self._var = kernel.diagonal(points).astype(float)  # (N,): given the closed epochs
 
     def extend(self, n: int) -> None:
-        """Goes on to n picks."""
         while len(self.picks) < n:
             self._epoch(min(EPOCH, n - len(self.picks)))
 

@@ -8,7 +8,6 @@ The forms of the paper (`Lemma`, `Realised`, `Algorithm`) and `SrinivasRkhs` ass
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -21,6 +20,22 @@ from driftwise.gp.posterior import Posterior
 from driftwise.theory.information import MaximumGain, as_gain
 
 
+class _Checked:
+    """A width whose fields are checked when it is made, by the rules that stand here once for all widths."""
+
+    def __post_init__(self) -> None:
+        rules: dict[str, checks.Rule] = {
+            "gain": as_gain,
+            "width": lambda _, given: as_width(given),
+            **dict.fromkeys(("B", "R", "S", "drift"), checks.nonnegative),
+            **dict.fromkeys(("L", "c1", "c2"), checks.positive),
+            **dict.fromkeys(("unions", "dim", "window", "candidates"), checks.count),
+            "delta": checks.probability,
+            "discount": checks.share,
+        }
+        checks.settle(self, **{name: rule for name, rule in rules.items() if hasattr(self, name)})
+
+
 @dataclass(frozen=True)
 class Constant:
     """β_t = beta."""
@@ -28,14 +43,14 @@ class Constant:
     beta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", checks.nonnegative("width", self.beta))
+        checks.settle(self, beta=lambda _, given: checks.nonnegative("width", given))
 
     def __call__(self, belief: Belief, number: int) -> float:
         return self.beta
 
 
 @dataclass(frozen=True)
-class Lemma:
+class Lemma(_Checked):
     """Lemmas 1 and 2:  β_t = B + (R/√λ) √(2γ_n + 2 ln(m/δ)), for ‖f‖ ≤ B and R-sub-Gaussian noise.
 
     `unions` is m, over how many events the union bound goes: 1 if nothing is forgotten, ⌈T/H⌉ blocks of R-GP-UCB,
@@ -50,15 +65,12 @@ class Lemma:
 
     assumes_bounded: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check(self)
-
     def __call__(self, belief: Belief, number: int) -> float:
         return confidence(_gain(self.gain, belief), belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
 
 
 @dataclass(frozen=True)
-class Realised:
+class Realised(_Checked):
     """β_t = B + (R/√λ) √(2g + 2 ln(m/δ)), g = ½ ln det(I + K/λ) of the window itself: `Lemma`, and tighter."""
 
     B: float = 1.0
@@ -68,15 +80,12 @@ class Realised:
 
     assumes_bounded: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check(self)
-
     def __call__(self, belief: Belief, number: int) -> float:
         return confidence(belief.information_gain, belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class Algorithm(_Checked):
     """The boxes of Algorithms 1 and 2:  β_t = B + R √(2(γ_n + 1 + ln(1/δ))).
 
     It is Chowdhury & Gopalan's (2017) of IGP-UCB, for λ = 1 + 2/T. At λ ≥ 1 it is at least `Lemma`'s for one event; at
@@ -90,30 +99,23 @@ class Algorithm:
 
     assumes_bounded: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check(self)
-
     def __call__(self, belief: Belief, number: int) -> float:
         return self.B + self.R * math.sqrt(2 * (_gain(self.gain, belief) + 1 + math.log(1 / self.delta)))
 
 
 @dataclass(frozen=True)
-class SrinivasFinite:
+class SrinivasFinite(_Checked):
     """β_t² = 2 ln(|D| t² π² / 6δ): finitely many candidates, f from the prior (Srinivas et al. 2009, Theorem 1)."""
 
     candidates: int
     delta: float = 0.1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "candidates", checks.count("candidates", self.candidates))
-        _check(self)
 
     def __call__(self, belief: Belief, number: int) -> float:
         return math.sqrt(2 * math.log(self.candidates * number**2 * math.pi**2 / (6 * self.delta)))
 
 
 @dataclass(frozen=True)
-class SrinivasRkhs:
+class SrinivasRkhs(_Checked):
     """β_t² = 2B² + 300 γ_n ln³(t/δ): ‖f‖ ≤ B (Srinivas et al. 2009, Theorem 3, where n = t − 1)."""
 
     gain: MaximumGain
@@ -122,15 +124,12 @@ class SrinivasRkhs:
 
     assumes_bounded: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check(self)
-
     def __call__(self, belief: Belief, number: int) -> float:
         return math.sqrt(2 * self.B**2 + 300 * _gain(self.gain, belief) * math.log(number / self.delta) ** 3)
 
 
 @dataclass(frozen=True)
-class Bogunovic:
+class Bogunovic(_Checked):
     """β_t² = c₁ ln(c₂ t), or 0 where that is negative: what Bogunovic et al. (2016) use in practice.
 
     >>> from driftwise import RBF, Posterior
@@ -141,16 +140,12 @@ class Bogunovic:
     c1: float = 0.8
     c2: float = 4.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "c1", checks.positive("c1", self.c1))
-        object.__setattr__(self, "c2", checks.positive("c2", self.c2))
-
     def __call__(self, belief: Belief, number: int) -> float:
         return math.sqrt(max(self.c1 * math.log(self.c2 * number), 0.0))
 
 
 @dataclass(frozen=True)
-class DriftAware:
+class DriftAware(_Checked):
     """β_t + V √(n/λ): `width` widened for a world that moved by `drift` = V at most, in sup-norm, inside the window.
 
     The proof is in docs/theory.md; `theory.drift_aware_band` is the sharper form, V ‖α(x)‖₁, that differs from x to x.
@@ -158,10 +153,6 @@ class DriftAware:
 
     width: Width
     drift: float
-
-    def __post_init__(self) -> None:
-        as_width(self.width)
-        object.__setattr__(self, "drift", checks.nonnegative("drift", self.drift))
 
     @property
     def assumes_bounded(self) -> bool:
@@ -172,7 +163,7 @@ class DriftAware:
 
 
 @dataclass(frozen=True)
-class Ellipsoid:
+class Ellipsoid(_Checked):
     """The linear bandits' β = S + (R/√λ) √(2 ln(1/δ) + d ln(1 + mL²/(λd))), for ‖θ‖ ≤ S, ‖x‖ ≤ L, R-sub-Gaussian noise.
 
     m = n counts the observations in use (Abbasi-Yadkori et al. 2011; Zhao et al. 2020); with discount ρ it is
@@ -186,9 +177,6 @@ class Ellipsoid:
     delta: float = 0.1
     discount: float = 1.0
 
-    def __post_init__(self) -> None:
-        _check(self)
-
     def __call__(self, belief: Belief, number: int) -> float:
         m = float(len(belief))
         if self.discount < 1:
@@ -198,7 +186,7 @@ class Ellipsoid:
 
 
 @dataclass(frozen=True)
-class SlidingEllipsoid:
+class SlidingEllipsoid(_Checked):
     """SW-UCB's β = S + (R/√λ) √(d ln((1 + wL²/λ)/δ)) (Cheung et al. 2019), as `Ellipsoid`, of a window of w."""
 
     dim: int
@@ -207,9 +195,6 @@ class SlidingEllipsoid:
     R: float = 0.1
     L: float = 1.0
     delta: float = 0.1
-
-    def __post_init__(self) -> None:
-        _check(self)
 
     def __call__(self, belief: Belief, number: int) -> float:
         volume = math.log((1 + self.window * self.L**2 / belief.noise) / self.delta)
@@ -241,22 +226,3 @@ def as_width(given: Any) -> Width:
 def _gain(gain: MaximumGain, belief: Belief) -> float:
     """γ_n, which the greedy search finds from below; never less than what the window has gained, so that β holds."""
     return max(gain(len(belief)), belief.information_gain)
-
-
-def _check(width: Any) -> None:
-    """The fields that several widths share."""
-    rules: dict[str, Callable[[str, Any], Any]] = {
-        "gain": as_gain,
-        "B": checks.nonnegative,
-        "R": checks.nonnegative,
-        "S": checks.nonnegative,
-        "L": checks.positive,
-        "delta": checks.probability,
-        "unions": checks.count,
-        "dim": checks.count,
-        "window": checks.count,
-        "discount": checks.share,
-    }
-    for name, rule in rules.items():
-        if hasattr(width, name):
-            object.__setattr__(width, name, rule(name, getattr(width, name)))

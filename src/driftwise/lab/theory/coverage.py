@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta as beta_distribution
@@ -24,12 +24,10 @@ NOISE = 0.01  # λ
 
 
 @dataclass(frozen=True)
-class Normed:
+class Normed(Drift):
     """A drift whose functions are scaled to norm 1, on an orthonormal basis."""
 
     drift: Drift
-
-    chained: ClassVar[bool] = False
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         z = self.drift.at(t, draw, before)

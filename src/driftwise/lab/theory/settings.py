@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from driftwise.environments.catalogue import line
-from driftwise.environments.drift import Draw
+from driftwise.environments.drift import Draw, Drift
 from driftwise.environments.noise import Gaussian
 from driftwise.environments.rkhs import Whitened
 from driftwise.environments.world import World
@@ -66,15 +65,13 @@ QUICK = replace(
 
 
 @dataclass(frozen=True)
-class Turning:
+class Turning(Drift):
     """f_t = cos(θ_t) g + sin(θ_t) h, θ_t = (t − 1)·`angle`, g and h orthonormal; on an orthonormal basis (`Whitened`).
 
     So ‖f_t‖ = 1 and ‖f_{t+1} − f_t‖ = 2 |sin(angle/2)| at every step: B and P_T are exact.
     """
 
     angle: float
-
-    chained: ClassVar[bool] = False
 
     @classmethod
     def of(cls, budget: float, horizon: int) -> Turning:
