@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from driftwise import limits
 from driftwise.records import Array, Observation
-from driftwise.spaces import Box, Choice, Space
+from driftwise.spaces import Box, Space
 
 ENTRIES = 200  # of the log that are looked at, at most
 WORKS = 0.9  # π, the probability that a setting works of which nothing is known
@@ -114,16 +114,15 @@ class Failures:
         total: Array = (nearest * telegraph(a[:, :, None], b)).sum(axis=2)
         return total + (1 - nearest.sum(axis=2)) * telegraph(a, np.zeros_like(a))
 
-
     def _fading(self, now: float, k: int) -> Array:
         """The probability that the world has not changed since each of the first k entries: (k,)."""
-        return np.exp((self.entries.numbers[:k] - now) / FADES)
+        return np.exp(np.minimum(self.entries.numbers[:k] - now, 0.0) / FADES)
 
     def _kept(self, D: Array, now: float, real: Array) -> Array:
         """What is left of the probability that failures were real after a success at distances D: (H, k).
 
-        By Bayes' rule it is L/(cL + 1 − c), L = P(works | failure j holds, the successes before): a success right beside
-        another one says nothing, one on the way to the failure something, and one at the same place refutes it.
+        By Bayes' rule it is L/(cL + 1 − c), L = P(works | failure j holds, the successes before): a success right
+        beside another one says nothing, one on the way to the failure something, one at the same place refutes it.
         """
         k = D.shape[1]
         a = np.exp(-D[:, self.entries.worked[:k]]).max(axis=1, initial=0.0, keepdims=True)

@@ -112,4 +112,3 @@ def settings(space: Space, ask: Ask, tried: tuple[Point, ...]) -> Array:
 def likeliest(gate: Gate, X: Array) -> Array:
     """The row of X that passes with the largest probability, the first of equals: (d,)."""
     return np.asarray(X[int(np.argmax(gate.probability(X)))])
-
