@@ -21,7 +21,7 @@ from driftwise.gp.belief import check_kernel, check_size
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
 from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 from driftwise.records import Array, Ask, Observation
-from driftwise.spaces import Box, Choice, Space, as_space
+from driftwise.spaces import Box, Choice, Joint, Space, as_space
 from driftwise.spaces.local import nearby
 
 BLOCK = 16  # numbers between two searches with the whole bank
@@ -89,6 +89,7 @@ class Auto:
     """
 
     name: ClassVar[str] = "auto"
+    restrictable: ClassVar[bool] = True
 
     space: Space
     kernels: tuple[Kernel, ...]
@@ -206,6 +207,8 @@ def _breadth(space: Space) -> float:
 
     Two values of a Choice of a hundred are no further apart than two of a Choice of ten.
     """
+    if isinstance(space, Joint):
+        return _breadth(space.settings) + _breadth(space.context)
     if isinstance(space, Box) and space.points is None:
         sizes = (p.size if isinstance(p, Choice) else 1 for _, p in space.parameters)
         return float(sum(1 if n == 1 else min(12 * (1 - 1 / n), n) for n in sizes))
@@ -214,6 +217,8 @@ def _breadth(space: Space) -> float:
 
 def _sides(space: Space) -> Array:
     """The extent of the space along each coordinate: 1 in the unit cube, as they come on candidates. (d,)"""
+    if isinstance(space, Joint):
+        return np.concatenate([_sides(space.settings), np.ones(space.context.dim)])
     points = space.points
     if points is None:
         return np.ones(space.dim)

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
-from driftwise.spaces import Box, Choice, Float, Int, Parameter
+from driftwise.spaces import Box, Candidates, Choice, Float, Int, Parameter
 from driftwise.study import Study
 
 MOST = 200  # observations that are shown
@@ -61,7 +61,7 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     made = []
     for name, values in _axes(study).items():
         settings = [dict(best.params) | {name: value} for value in values]
-        if not isinstance(space, Box):  # not every value makes a candidate together with the others' best
+        if isinstance(space, Candidates):  # not every value makes a candidate together with the others' best
             settings = [space.from_unit(tuple(x)) for x in _along(space.points, best.params, space.names, name)]
             values = tuple(setting[name] for setting in settings)
         X = np.array([space.to_unit(setting) for setting in settings])

@@ -8,7 +8,7 @@ from driftwise import checks
 from driftwise.auto.policy import Auto
 from driftwise.errors import NotFoundError
 from driftwise.policies.ada_opkb import AdaOpkb
-from driftwise.policies.base import AnyPolicy, Decision, Policy, decision, replay
+from driftwise.policies.base import AnyPolicy, Decision, Policy, check_restrictable, decision, replay, restrictable
 from driftwise.policies.bob_gp_ucb import BobGpUcb
 from driftwise.policies.d_linucb import DLinUcb
 from driftwise.policies.drift_aware import DriftAwareUcb
@@ -54,11 +54,13 @@ __all__ = [
     "Random",
     "Restart",
     "Window",
+    "check_restrictable",
     "checked",
     "decision",
     "options_of",
     "policy",
     "replay",
+    "restrictable",
 ]
 
 

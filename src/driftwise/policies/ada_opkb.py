@@ -90,6 +90,7 @@ class AdaOpkb(ModelPolicy[Epoch]):
     """
 
     name: ClassVar[str] = "ada-opkb"
+    restrictable: ClassVar[bool] = False  # its designs are distributions over all settings
     shared = takes("kernel", "noise", *RANGE, "seed", horizon=1000, delta=1e-4)
 
     rewards: Range

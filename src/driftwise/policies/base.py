@@ -115,6 +115,7 @@ class BasePolicy(Generic[S]):
 
     name: ClassVar[str]
     shared: ClassVar[Options] = {}  # the options of `Setup` that it takes, beside the keywords of its own `of`
+    restrictable: ClassVar[bool] = True  # whether it works where an ask fixes coordinates, or allows some settings only
 
     def __post_init__(self) -> None:
         self.settle()
@@ -202,6 +203,21 @@ class Around(BasePolicy[Any]):
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return self.within().remembers(number, newest=newest, newer=newer)
+
+
+def restrictable(policy: AnyPolicy) -> bool:
+    """Whether it works where an ask fixes coordinates, or allows some settings only; a user's own must say so."""
+    within = policy.within() if isinstance(policy, Around) else policy
+    return restrictable(within) if within is not policy else bool(getattr(policy, "restrictable", False))
+
+
+def check_restrictable(policy: AnyPolicy, what: str) -> None:
+    """Refuse `what`, for example a context, for a policy that cannot have it."""
+    if not restrictable(policy):
+        raise InvalidInput(
+            f"{what} cannot be used with {policy.name}, which is defined for a choice among all settings; use auto, or "
+            "sw-gp-ucb; a policy of your own that chooses by space.argmax(score, ask) says so by restrictable = True"
+        )
 
 
 def in_units(belief: Belief, units: tuple[float, float]) -> Belief:

@@ -81,6 +81,7 @@ class Master(UcbPolicy[MasterBlock]):
     """
 
     name: ClassVar[str] = "master-gp-ucb"
+    restrictable: ClassVar[bool] = False  # its tests compare rewards with a promise for the best of all settings
     shared = takes("kernel", "noise", "width", *RANGE, "seed")
 
     rewards: Range

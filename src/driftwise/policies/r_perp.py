@@ -53,6 +53,7 @@ class RPerp(UcbPolicy[Phase]):
     """
 
     name: ClassVar[str] = "r-perp"
+    restrictable: ClassVar[bool] = False  # a batch is planned before its asks come
     shared = takes(*MODEL, "width", "horizon")
 
     interval: int

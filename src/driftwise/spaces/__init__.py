@@ -9,11 +9,13 @@ from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.spaces.box import Box
 from driftwise.spaces.candidates import Candidates
+from driftwise.spaces.context import Joint, in_context, joint, pinned, split
 from driftwise.spaces.maximise import Score
 from driftwise.spaces.parameters import Choice, Float, Int, Parameter
 from driftwise.spaces.restricted import all_of, draw
+from driftwise.spaces.where import Where
 
-Space = Box | Candidates
+Space = Box | Candidates | Joint
 
 __all__ = [
     "Box",
@@ -21,18 +23,24 @@ __all__ = [
     "Choice",
     "Float",
     "Int",
+    "Joint",
     "Parameter",
     "Score",
     "Space",
+    "Where",
     "all_of",
     "as_space",
     "draw",
+    "in_context",
+    "joint",
+    "pinned",
+    "split",
 ]
 
 
 def as_space(given: Any) -> Space:
     """A dict of parameters, or Candidates, or a space already."""
-    if isinstance(given, Box | Candidates):
+    if isinstance(given, Space):
         return given
     if isinstance(given, Mapping):
         return Box.of(given)

@@ -95,6 +95,10 @@ class Box:
         points.flags.writeable = False
         return points
 
+    def listed(self, ask: Ask) -> Array | None:
+        """Every setting that there is at an ask, where they are few: (n, d)."""
+        return self.points
+
     def to_unit(self, params: Params) -> Point:
         """The user's setting as a point of the unit cube; refused where it is not in the space."""
         if not isinstance(params, Mapping):

@@ -75,6 +75,10 @@ class Candidates:
     def _known(self) -> frozenset[Point]:
         return frozenset(self.coordinates)
 
+    def listed(self, ask: Ask) -> Array:
+        """Every candidate: (n, d)."""
+        return self.points
+
     def to_unit(self, params: Params) -> Point:
         """The candidate with these coordinates; refused where there is none."""
         if not isinstance(params, Mapping) or set(params) != set(self.names):

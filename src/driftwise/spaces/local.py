@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.records import Array, Ask
 from driftwise.rng import Stream, generator
-from driftwise.spaces import Score, Space
+from driftwise.spaces import Box, Score, Space
 from driftwise.spaces.maximise import best_of
 from driftwise.spaces.restricted import may, with_fixed
 
@@ -23,11 +23,13 @@ def nearby(score: Score, space: Space, here: Array, reach: float, ask: Ask) -> A
     setting that may.
     """
     here = with_fixed(ask, here[None])[0]
-    if space.points is not None or not may(ask, here[None])[0]:
+    points = space.listed(ask)
+    if points is not None or not may(ask, here[None])[0]:
         here = space.argmax(Nearness(here), ask)
-    if space.points is not None:
-        near = space.points[np.linalg.norm(space.points - here, axis=1) <= reach]
+    if points is not None:
+        near = points[np.linalg.norm(points - here, axis=1) <= reach]
         return best_of(score, near[may(ask, near)])
+    assert isinstance(space, Box)
     rng = generator(ask.seed, ask.number, Stream.POLICY)
     best, value, radius = here, float(score(here[None])[0]), reach
     for _ in range(ROUNDS):

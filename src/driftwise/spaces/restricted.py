@@ -121,11 +121,12 @@ def draw(space: Any, ask: Ask) -> Array:
     rng = generator(ask.seed, ask.number)
     if not ask.fixed and ask.allowed is None:
         return np.asarray(space.sample(rng, 1)[0])
-    if space.points is not None:
-        kept = np.flatnonzero(may(ask, space.points))
+    points = space.listed(ask)
+    if points is not None:
+        kept = np.flatnonzero(may(ask, points))
         if not len(kept):
-            raise nothing(ask, len(space.points))
-        return np.asarray(space.points[kept[rng.integers(len(kept))]])
+            raise nothing(ask, len(points))
+        return np.asarray(points[kept[rng.integers(len(kept))]])
     part = Part.of(space, ask)
     if part.box is None:
         return best_allowed(_Flat(), part.origin[None], ask)

@@ -23,8 +23,8 @@ from driftwise.spaces.rules import (
     Call,
     Chain,
     Compare,
-    Constant,
     Every,
+    Literal,
     Number,
     Numeric,
     NumericChoice,
@@ -81,7 +81,7 @@ def parse(text: str, parameters: Parameters) -> Rule:
     """The tree of a rule on these parameters.
 
     >>> parse("n * 2 <= 8", {"n": Int(1, 9)})
-    Compare(left=Chain(first=Numeric(name='n'), rest=(('*', Constant(value=2.0)),)), operation='<=', right=Constant(...
+    Compare(left=Chain(first=Numeric(name='n'), rest=(('*', Literal(value=2.0)),)), operation='<=', right=Literal(...
     """
     parser = Parser(checked(text), dict(parameters))
     parsed = parser.any_of()
@@ -209,7 +209,7 @@ class Parser:
 
     def compared(self, left: Parsed, operation: Token, right: Parsed) -> Rule:
         for one, other in ((left, right), (right, left)):
-            fits = isinstance(one.tree, Chosen) and isinstance(other.tree, Text | Constant)
+            fits = isinstance(one.tree, Chosen) and isinstance(other.tree, Text | Literal)
             if fits and operation.text in ("==", "!="):
                 same = self.has(one.tree, [other])
                 return same if operation.text == "==" else same.opposite()
@@ -232,7 +232,7 @@ class Parser:
 
     def value(self) -> Parsed:
         value = self.signed()
-        if not isinstance(value.tree, Constant | Text):
+        if not isinstance(value.tree, Literal | Text):
             self.refuse("a list has values only: numbers, 'text', true, false or none", value.at)
         return value
 
@@ -279,16 +279,16 @@ class Parser:
         if taken is None:
             return self.power()
         number = self.number(self.deeper(self.signed))
-        if isinstance(number, Constant):
-            return Parsed(Constant(-number.value), taken.at)
-        return Parsed(Chain(Constant(0.0), (("-", number),)), taken.at)
+        if isinstance(number, Literal):
+            return Parsed(Literal(-number.value), taken.at)
+        return Parsed(Chain(Literal(0.0), (("-", number),)), taken.at)
 
     def power(self) -> Parsed:
         base = self.atom()
         if not self.take("**"):
             return base
         exponent = self.deeper(self.signed)
-        if not isinstance(exponent.tree, Constant):
+        if not isinstance(exponent.tree, Literal):
             self.refuse("an exponent must be a number, as in x ** 2", exponent.at)
         return Parsed(Power(self.number(base), exponent.tree.value), base.at)
 
@@ -299,7 +299,7 @@ class Parser:
             return Parsed(self.parameter(text, at), at)
         if kind == "number":
             self.place += 1
-            return Parsed(Constant(self.finite(text, at)), at)
+            return Parsed(Literal(self.finite(text, at)), at)
         if kind == "text":
             self.place += 1
             return Parsed(Text(text[1:-1]), at)
@@ -341,7 +341,7 @@ class Parser:
     def number(self, parsed: Parsed) -> Number:
         """What was read, if it is a number; a Choice of numbers is one."""
         tree = parsed.tree
-        if isinstance(tree, Constant | Numeric | NumericChoice | Chain | Power | Call):
+        if isinstance(tree, Literal | Numeric | NumericChoice | Chain | Power | Call):
             return tree
         if isinstance(tree, Chosen) and all(_is_number(value) for value in tree.choice.values):
             return NumericChoice(tree.name, tuple(float(value) for value in tree.choice.values))

@@ -45,7 +45,7 @@ Columns = Mapping[str, Interval | Flags]
 
 
 @dataclass(frozen=True)
-class Constant:
+class Literal:
     value: float
 
     def interval(self, columns: Columns) -> Interval:
@@ -130,7 +130,7 @@ class Call:
         return Interval(pick.reduce([part.low for part in parts]), pick.reduce([part.high for part in parts]), odd)
 
 
-Number = Constant | Numeric | NumericChoice | Chain | Power | Call
+Number = Literal | Numeric | NumericChoice | Chain | Power | Call
 
 
 # --- rules --------------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 def names_in(tree: Rule | Number) -> frozenset[str]:
     """The parameters that a tree speaks of."""
     match tree:
-        case Constant():
+        case Literal():
             return frozenset()
         case Numeric(name) | NumericChoice(name) | Among(name):
             return frozenset([name])
