@@ -10,7 +10,7 @@ import numpy as np
 
 from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
-from driftwise.spaces import Box, Choice, Int, Space
+from driftwise.spaces import Box, Candidates, Choice, Int, Space
 from driftwise.study import Study
 
 MOST = 200  # observations that are shown
@@ -51,16 +51,17 @@ class Slice:
 
 
 def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
-    """The best setting now, and the belief along each parameter through it."""
-    best = study.recommend()
+    """The best setting now, in the newest context if there is one, and the belief along each parameter through it."""
+    context = newest_context(study)
+    best = study.recommend(context=context)
     belief = study.belief()
-    space = study.space
-    seen = [(space.from_unit(o.x), o.y) for o in study.latest(_in_use(study, belief))]
+    space, whole = study.space, study.policy.space
+    seen = [(o.params, o.reward) for o in study.latest(_in_use(study, belief)) if o.reward is not None]
     location, scale = belief.units
     made = []
     for name in space.names:
         settings = _settings(space, best.params, name)
-        mean, std = belief.predict(np.array([space.to_unit(setting) for setting in settings]))
+        mean, std = belief.predict(np.array([whole.to_unit({**setting, **(context or {})}) for setting in settings]))
         parameter = dict(space.parameters)[name] if isinstance(space, Box) else None
         made.append(
             Slice(
@@ -79,6 +80,13 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     return best, made
 
 
+def newest_context(study: Study) -> Params | None:
+    """The context of the newest observation; None if the study has no context or no reward yet."""
+    if study.description.context is None or not study.describe().counts.rewards:
+        return None
+    return study.latest(1)[-1].context
+
+
 def _in_use(study: Study, belief: Belief) -> int:
     """How many of the newest observations to show: those that count, as far as the policy says, and at most MOST."""
     if hasattr(study.policy, "diagnose"):
@@ -90,8 +98,9 @@ def _in_use(study: Study, belief: Belief) -> int:
 
 def _settings(space: Space, best: Params, name: str) -> list[Params]:
     """The best setting with other values of parameter `name`, in its order."""
-    if not isinstance(space, Box):  # not every value makes a candidate together with the others' best
+    if isinstance(space, Candidates):  # not every value makes a candidate together with the others' best
         return [space.from_unit(tuple(x)) for x in _along(space.points, best, space.names, name)]
+    assert isinstance(space, Box)  # the settings alone, without a context
     parameter = dict(space.parameters)[name]
     if isinstance(parameter, Choice):
         values = parameter.values

@@ -116,13 +116,13 @@ class Failures:
 
     def _fading(self, now: float, k: int) -> Array:
         """The probability that the world has not changed since each of the first k entries: (k,)."""
-        return np.exp((self.entries.numbers[:k] - now) / FADES)
+        return np.exp(np.minimum(self.entries.numbers[:k] - now, 0.0) / FADES)
 
     def _kept(self, D: Array, now: float, real: Array) -> Array:
         """What is left of the probability that failures were real after a success at distances D: (H, k).
 
-        By Bayes' rule it is L/(cL + 1 − c), L = P(works | failure j holds, the successes before): a success right beside
-        another one says nothing, one on the way to the failure something, and one at the same place refutes it.
+        By Bayes' rule it is L/(cL + 1 − c), L = P(works | failure j holds, the successes before): a success right
+        beside another one says nothing, one on the way to the failure something, one at the same place refutes it.
         """
         k = D.shape[1]
         a = np.exp(-D[:, self.entries.worked[:k]]).max(axis=1, initial=0.0, keepdims=True)

@@ -75,8 +75,8 @@ def at_least(low: float) -> Limit:
 
 def as_limits(name: str, given: Any) -> tuple[tuple[str, Limit], ...]:
     """Limits by the name of their measure, from a dict or from pairs."""
-    pairs = given.items() if isinstance(given, dict) else given
-    return checks.each(name, [] if pairs is None else list(pairs), _pair, "{'p99_ms': at_most(200)}")
+    pairs = () if given is None else tuple(given.items()) if isinstance(given, dict) else given
+    return checks.each(name, pairs, _pair, "{'p99_ms': at_most(200)}")
 
 
 def _pair(name: str, given: Any) -> tuple[str, Limit]:

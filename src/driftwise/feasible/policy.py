@@ -94,9 +94,17 @@ class Feasible(Around):
             raise InvalidInput(
                 f"limits must be on different measures, got {', '.join(name for name, _ in self.limits)}"
             )
+        if self.limits:
+            self._check_belief()
         if self.safe and (self.begin is None or not self.limits):
             missing = "limits" if not self.limits else "a setting that is known to be safe"
             raise InvalidInput(f"safe=True needs limits and a setting known to be safe to start from, got no {missing}")
+
+    def _check_belief(self) -> None:
+        try:
+            self.inner.belief(self.inner.start(), Ask(1, 1.0))
+        except InvalidInput as error:
+            raise InvalidInput(f"limits need a policy that has a belief, got {self.inner.name}: {error}") from None
 
     def within(self) -> AnyPolicy:
         return self.inner
@@ -109,15 +117,14 @@ class Feasible(Around):
         known = self.inner.memory
         return None if known is None else known + min(known, ENTRIES)
 
-    @cached_property
+    @property
     def _counting(self) -> int:
         """The last entries that say where settings fail."""
         return ENTRIES if self.inner.memory is None else min(self.inner.memory, ENTRIES)
 
     def start(self) -> FeasibleState:
         nothing = Track(self.inner, (), self.inner.start())
-        counting = ENTRIES if self.inner.memory is None else min(self.inner.memory, ENTRIES)
-        return FeasibleState(self.space, counting, (), nothing, (nothing,) * len(self.limits))
+        return FeasibleState(self.space, self._counting, (), nothing, (nothing,) * len(self.limits))
 
     def update(self, state: FeasibleState, seen: Observation) -> FeasibleState:
         kept = state.counting if self.memory is None else self.memory
@@ -132,8 +139,8 @@ class Feasible(Around):
         )
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        """Whether it may count: as if as many of the newer entries as possible were of no use to `inner`."""
-        if self.memory is None:
+        """Whether it may count for where settings fail, or for the reward if the newer ones are of no use to `inner`."""
+        if self.memory is None or newer < self._counting:
             return True
         return newer < self.memory and self.inner.remembers(number, newest=newest, newer=0)
 
@@ -154,7 +161,7 @@ class Feasible(Around):
 
     def _known(self, ask: Ask) -> Ask:
         """The ask with the constraints that are known."""
-        return ask if self.where is None else replace(ask, allowed=all_of(ask.allowed, self.where.allowed))
+        return ask if self.where is None else replace(ask, allowed=all_of(ask.allowed, self.where))
 
     def _gate(self, state: FeasibleState, ask: Ask, levels: Levels) -> Gate | None:
         """What is restricted beyond that; None: nothing."""

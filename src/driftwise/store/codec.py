@@ -25,7 +25,7 @@ from driftwise.policies.own import a_policy_class, is_frozen
 
 # where descriptions are made; a package stands for the modules it imports
 SHARED = ("gp.kernels", "gp.time_kernels", "gp.belief", "spaces", "theory.information", "theory.widths")
-ROOMS = (*SHARED, "policies", "auto.policy", "feasible.limits")
+ROOMS = (*SHARED, "policies", "auto.policy", "feasible")
 
 
 def dumps(value: Any) -> str:
