@@ -16,7 +16,7 @@ from driftwise.feasible.gate import CAUTIOUS
 from driftwise.policies import decision, policy, replay
 from driftwise.records import Ask, Observation, failure
 from driftwise.rng import generator
-from driftwise.spaces import as_space
+from driftwise.spaces import Where, as_space, joint
 from driftwise.store import codec
 
 LINE = {"x": Float(0, 1)}
@@ -152,6 +152,32 @@ def test_what_does_not_fit_together_is_refused():
     made = Feasible(inner, limits={"ms": at_most(1)})
     with pytest.raises(InvalidInput, match="ms"):
         made.measure(made.start(), "other", Ask(1, 1.0))
+
+
+def test_a_policy_that_cannot_be_restricted_is_left_alone_and_refuses_limits():
+    inner = policy("master-gp-ucb", GRID)
+    with pytest.raises(InvalidInput, match="limits cannot be used with master-gp-ucb"):
+        Feasible(inner, limits=LIMITS)
+    made = Feasible(inner)
+    state = replay(made, [failure(n, float(n), (0.5,)) for n in range(1, 5)])
+    ask = Ask(5, 5.0)
+    assert made.choose(state, ask).tobytes() == decision(inner, inner.start(), ask).x.tobytes()
+    assert made.works(state, np.array([[0.5]]), ask)[0] < 0.3
+
+
+@pytest.mark.parametrize("settings", [Candidates([[0.0], [4.0], [9.0]]), as_space(LINE)], ids=["candidates", "box"])
+def test_in_a_context_failures_are_those_of_the_setting_in_it(settings):
+    """What fails under heavy traffic is tried under light traffic, and the context is that of the ask."""
+    space = joint(settings, {"traffic": Float(0, 1)})
+    made = Feasible(policy("gp-ucb", space), limits={"ms": at_most(200)}, safe=True, begin=(0.0, 0.0))
+    bad = settings.sample(generator(0), 1)[0].tolist()
+    log = [failure(n, float(n), (*bad, 1.0), (("ms", 100.0),)) for n in range(1, 4)]
+    state = replay(made, log)
+    for traffic in (0.0, 1.0):
+        x = made.choose(state, Ask(4, 4.0, fixed=((1, traffic),)))
+        assert x[1] == traffic
+    works = made.works(state, np.array([[*bad, 0.0], [*bad, 1.0]]), Ask(4, 4.0))
+    assert works[0] > works[1] + 0.3
 
 
 def test_what_is_known_about_drift_is_that_of_the_policy():
@@ -329,8 +355,6 @@ class _Any:
 
 
 def test_constraints_that_are_known_are_obeyed():
-    from driftwise.spaces.where import Where
-
     box = as_space(LINE)
     made = Feasible(policy("gp-ucb", LINE, standardise=True), Where.of(["x <= 0.4"], box))
     tried = run(made, ten_x, steps=8, fails=lambda x, t: x[0] > 0.3)
