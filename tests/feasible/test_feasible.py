@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from feasible_worlds import Service, run
+from benchmarks.feasible_worlds import Service, run_in
 
 from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
@@ -199,7 +199,7 @@ def ten_x(x, t):
 @pytest.mark.parametrize("name", ["sw-gp-ucb", "gp-ucb", "tv-gp-ucb"])
 def test_few_failures_and_the_best_that_works(name, seed):
     """Reward 10x that fails for x > 0.7: at most 8 of 60 fail, and the best is within 2%."""
-    tried = run(
+    tried = run_in(
         Feasible(policy(name, GRID, standardise=True)), ten_x, steps=60, seed=seed, fails=lambda x, t: x[0] > 0.7
     )
     assert sum(step.failed for step in tried) <= 8
@@ -210,7 +210,7 @@ def test_few_failures_and_the_best_that_works(name, seed):
 @pytest.mark.parametrize(("name", "seed"), [("auto", 0), ("auto", 1), ("sw-gp-ucb", 0)])
 def test_so_on_a_box(name, seed):
     options = {} if name == "auto" else {"standardise": True}
-    tried = run(Feasible(policy(name, LINE, **options)), ten_x, steps=60, seed=seed, fails=lambda x, t: x[0] > 0.7)
+    tried = run_in(Feasible(policy(name, LINE, **options)), ten_x, steps=60, seed=seed, fails=lambda x, t: x[0] > 0.7)
     assert sum(step.failed for step in tried) <= 8
     assert max(step.value for step in tried if not step.failed) >= 6.86
 
@@ -218,7 +218,7 @@ def test_so_on_a_box(name, seed):
 def test_a_value_of_a_choice_that_always_crashes():
     space = {"x": Float(0, 1), "c": Choice(["a", "crash", "b"])}
     made = Feasible(policy("sw-gp-ucb", space, standardise=True))
-    tried = run(made, lambda x, t: 10 - 9 * (x[0] - 0.3) ** 2 + 3 * x[2], steps=40, fails=lambda x, t: x[2] == 1)
+    tried = run_in(made, lambda x, t: 10 - 9 * (x[0] - 0.3) ** 2 + 3 * x[2], steps=40, fails=lambda x, t: x[2] == 1)
     assert sum(step.failed for step in tried) <= 4
     assert max(step.value for step in tried if not step.failed) >= 9.9
 
@@ -226,19 +226,19 @@ def test_a_value_of_a_choice_that_always_crashes():
 def test_it_comes_back_when_the_world_has_changed():
     """Up to step 100 x > 0.7 fails, then x < 0.5: the new best, x = 1, is found within 45 steps."""
     made = Feasible(policy("sw-gp-ucb", GRID, standardise=True))
-    tried = run(made, ten_x, steps=145, fails=lambda x, t: x[0] > 0.7 if t <= 100 else x[0] < 0.5)
+    tried = run_in(made, ten_x, steps=145, fails=lambda x, t: x[0] > 0.7 if t <= 100 else x[0] < 0.5)
     assert max(step.value for step in tried[100:] if not step.failed) >= 9.8
 
 
 def test_where_everything_failed_at_first_it_is_tried_again():
     made = Feasible(policy("sw-gp-ucb", GRID, standardise=True))
-    tried = run(made, ten_x, steps=60, fails=lambda x, t: t <= 15)
+    tried = run_in(made, ten_x, steps=60, fails=lambda x, t: t <= 15)
     assert max(step.value for step in tried if not step.failed) >= 9.8
 
 
 def test_if_all_of_it_fails_for_ever_it_still_chooses():
     for space in (LINE, GRID):
-        tried = run(Feasible(policy("gp-ucb", space, standardise=True)), ten_x, steps=25, fails=lambda x, t: True)
+        tried = run_in(Feasible(policy("gp-ucb", space, standardise=True)), ten_x, steps=25, fails=lambda x, t: True)
         assert len({float(step.x[0]) for step in tried}) > 10
 
 
@@ -252,7 +252,7 @@ def test_an_accident_does_not_ban_a_good_region(seed):
     made = Feasible(policy("sw-gp-ucb", GRID, standardise=True))
     fails = generator(seed, 7).random(150) < 0.02
     values = [
-        np.mean([step.value for step in run(made, hill, steps=120, seed=seed, fails=f)[40:]])
+        np.mean([step.value for step in run_in(made, hill, steps=120, seed=seed, fails=f)[40:]])
         for f in (lambda x, t: fails[t], lambda x, t: False)
     ]
     assert values[0] > values[1] - 0.1
@@ -286,7 +286,7 @@ def stays_within(name: str, seeds: int, steps: int, **given: Any) -> tuple[float
     for seed in range(seeds):
         world = Service(seed)
         made = Feasible(policy(name, GRID, **options), limits={"ms": at_most(200)}, **given)
-        tried = run(
+        tried = run_in(
             made,
             lambda x, t, w=world: float(w.reward(x[0], t)),
             measure=lambda x, t, w=world: float(w.latency(x[0], t)),
@@ -357,5 +357,5 @@ class _Any:
 def test_constraints_that_are_known_are_obeyed():
     box = as_space(LINE)
     made = Feasible(policy("gp-ucb", LINE, standardise=True), Where.of(["x <= 0.4"], box))
-    tried = run(made, ten_x, steps=8, fails=lambda x, t: x[0] > 0.3)
+    tried = run_in(made, ten_x, steps=8, fails=lambda x, t: x[0] > 0.3)
     assert all(step.x[0] <= 0.4 for step in tried)
