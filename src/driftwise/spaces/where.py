@@ -71,9 +71,10 @@ class Where:
 
     def check(self, params: Params) -> None:
         """Refuse a setting that breaks a rule."""
-        X = np.array([self.space.to_unit(params)])
+        self.space.to_unit(params)  # it is refused where it is not in the space
+        columns = {name: _given(parameter, params[name]) for name, parameter in parameters_of(self.space).items()}
         for text, rule in zip(self.texts, self.rules, strict=True):
-            if not self._satisfied(rule, X)[0]:
+            if not _truth(rule, columns).sure[0]:
                 named = [name for name in self.space.names if name in names_in(rule)]
                 got = ", ".join(f"{name}={checks.shown(params[name])}" for name in named)
                 raise InvalidInput(
@@ -171,6 +172,13 @@ def _column(parameter: Float | Int | Choice | None, U: Array) -> Interval | Flag
     about = ROUNDING * (max(abs(parameter.low), abs(parameter.high)) if not parameter.log else 16 * values)
     low, high = np.maximum(values - about, parameter.low), np.minimum(values + about, parameter.high)
     return Interval(low, high, np.zeros(len(values), dtype=bool))
+
+
+def _given(parameter: Float | Int | Choice | None, value: Any) -> Interval | Flags:
+    """A value that the user gave."""
+    return (
+        np.array([parameter.encode(value)]) > 0 if isinstance(parameter, Choice) else exactly(np.array([float(value)]))
+    )
 
 
 def decoded(space: Any, X: Array, names: frozenset[str]) -> Columns:
