@@ -101,8 +101,8 @@ def passing(gate: Gate, X: Array) -> Passing | None:
 
 def settings(space: Space, ask: Ask, tried: tuple[Point, ...]) -> Array:
     """Settings that may be chosen: all there are if they are listed, else those tried and some at random: (m, d)."""
-    if space.points is not None:
-        return space.points[may(ask, space.points)]
+    if (listed := space.listed(ask)) is not None:
+        return listed[may(ask, listed)]
     drawn = space.sample(generator(ask.seed, ask.number, Stream.RESTRICTED), SAMPLED)
     known = [np.array(tried).reshape(-1, space.dim), examples(ask.allowed).reshape(-1, space.dim), drawn]
     X = with_fixed(ask, np.vstack(known))
