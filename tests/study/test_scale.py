@@ -12,7 +12,7 @@ from driftwise import RBF, Candidates, Study
 from driftwise.records import Observation
 from driftwise.store import Asked, Counts, keys, rows
 from driftwise.store import view as store_view
-from driftwise.store.copies import batched
+from driftwise.store.many import batched
 from driftwise.store.schema import ASKED, AWAITED, OBSERVED
 
 GRID = Candidates(np.linspace(0, 1, 25)[:, None], names=["x"])
