@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -13,13 +12,12 @@ from driftwise.records import Observation
 from driftwise.store import corrections, keys, rows, schema
 from driftwise.store.base import Asked, Correction, Counts, Outcome, outcome_of
 from driftwise.store.checksums import damaged
+from driftwise.store.many import batched
 from driftwise.store.rows import Standing
 from driftwise.store.schema import ABANDONED, ASKED, AWAITED, OBSERVED
 
 if TYPE_CHECKING:
     from driftwise.store.view import SqliteView
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -120,13 +118,6 @@ def _insert(connection: sa.Connection, insert: sa.Insert, written: Iterable[dict
         connection.execute(insert, batch)
         head = rows.chained(head, (row["checksum"] for row in batch))
     return head
-
-
-def batched(items: Iterable[Item], size: int = 1000) -> Iterator[list[Item]]:
-    """Lists of up to `size` items."""
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
 
 
 def pending(suggested: Sequence[Suggested]) -> rows.Awaiting:

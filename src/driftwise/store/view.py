@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from driftwise.errors import StoreError
 from driftwise.records import Observation
-from driftwise.store import corrections, keys, rows
+from driftwise.store import corrections, keys, many, rows
 from driftwise.store.base import Asked, Correction, Counts, Outcome, Told, outcome_of
 from driftwise.store.checksums import damaged
 from driftwise.store.corrections import Memo, Overlay
@@ -120,6 +120,16 @@ class SqliteView:
         if seen is None:
             raise damaged(f"observation {number} is missing")
         return seen
+
+    def all_known(self, numbers: Iterable[int]) -> dict[int, Observation]:
+        """Likewise many, by number."""
+        found: dict[int, Observation] = {}
+        for first, last in many.runs(numbers):
+            read = self.connection.execute(_HEAD, {"s": self.study, "n": first - 1, "limit": last - first + 1}).all()
+            if [row.number for row in read] != list(range(first, last + 1)):
+                raise damaged(f"some of the observations {first} to {last} are missing")
+            found |= {row.number: rows.verified_observation(row) for row in read}
+        return found
 
     # --- observations as they hold now --------------------------------------------------------------------------
 
