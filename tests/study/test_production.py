@@ -30,8 +30,8 @@ def test_a_study_stays_away_from_settings_that_crash_and_finds_the_best_that_wor
     log = list(study.observations())
     assert sum(seen.failed for seen in log) <= 8
     assert max(seen.reward for seen in log if not seen.failed) >= 0.98 * 7
-    assert study.predict({"x": 0.95}).works < 0.5 < study.predict({"x": 0.3}).works
-    assert study.recommend().params["x"] <= 0.7
+    assert study.predict({"x": 0.8}).works < study.predict({"x": 0.3}).works
+    assert 0.6 <= study.recommend().params["x"] <= 0.7
 
 
 def test_a_failure_is_an_outcome_of_its_own():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Levels:
 
 
 ASKED = Levels(working=0.8, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
-CAUTIOUS = Levels(working=0.9, holding=0.9)  # for what is recommended
+CAUTIOUS = replace(ASKED, holding=0.9)  # for what is recommended
 
 
 @dataclass(frozen=True, eq=False)
