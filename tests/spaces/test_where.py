@@ -19,7 +19,7 @@ from driftwise.gp.posterior import Posterior
 from driftwise.records import Ask
 from driftwise.spaces import Box, Where
 from driftwise.spaces.rule_parser import DEEPEST, LONGEST, parse
-from driftwise.spaces.rules import Interval
+from driftwise.spaces.rules import Bounds
 from driftwise.spaces.where import decoded, parameters_of
 from driftwise.store import codec
 
@@ -286,10 +286,10 @@ def test_a_part_says_what_holds_in_all_or_in_none_of_it(number: str, operation: 
     ends = np.sort(rng.uniform(-2, 2, (200, 3, 2)), axis=2)
     ends[:100] = ends[:100].mean(axis=2, keepdims=True) + 0.05 * (ends[:100] - ends[:100].mean(axis=2, keepdims=True))
     never = np.zeros(200, dtype=bool)
-    truth = _truth(rule, {n: Interval(ends[:, j, 0], ends[:, j, 1], never) for j, n in enumerate("abc")})
+    truth = _truth(rule, {n: Bounds(ends[:, j, 0], ends[:, j, 1], never) for j, n in enumerate("abc")})
     for _ in range(30):
         inside = ends[:, :, 0] + rng.random((200, 3)) * (ends[:, :, 1] - ends[:, :, 0])
-        at = _truth(rule, {n: Interval(inside[:, j], inside[:, j], never) for j, n in enumerate("abc")})
+        at = _truth(rule, {n: Bounds(inside[:, j], inside[:, j], never) for j, n in enumerate("abc")})
         assert not (truth.sure & ~at.sure).any()
         assert not (~truth.may & at.may).any()
 

@@ -17,7 +17,7 @@ from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces.box import Box
 from driftwise.spaces.parameters import Choice, Float, Int
-from driftwise.spaces.rules import Columns, Every, Flags, Interval, Rule, names_in
+from driftwise.spaces.rules import Columns, Every, Flags, Bounds, Rule, names_in
 
 Places = NDArray[np.intp]
 
@@ -29,7 +29,7 @@ HOMES = 4  # settings that are tried in a part: its middle, and some at random
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Explored:
     """Some settings that are allowed, about which share of the box is, and whether every part of it was decided."""
 
     examples: Array  # (k, d)
@@ -57,10 +57,10 @@ class Parts:
         return Parts(np.vstack([self.low, other.low]), np.vstack([self.high, other.high]), values)
 
 
-def explore(box: Box, rules: tuple[Rule, ...], allowed: Callable[[Array], Flags]) -> Found:
+def explore(box: Box, rules: tuple[Rule, ...], allowed: Callable[[Array], Flags]) -> Explored:
     """What all of the rules allow."""
     search = _Search(box, Every(rules), allowed)
-    return search.run() if rules else Found(box.sample(generator(0), KEPT), 1.0, exhausted=True)
+    return search.run() if rules else Explored(box.sample(generator(0), KEPT), 1.0, exhausted=True)
 
 
 @dataclass
@@ -76,7 +76,7 @@ class _Search:
         self.rng = generator(0)
         self.decided = True  # so far; a part too narrow to be halved may be undecided
 
-    def run(self) -> Found:
+    def run(self) -> Explored:
         parts, looked = self._whole(), 0
         found: list[Array] = []
         share = 0.0
@@ -93,7 +93,7 @@ class _Search:
         if len(parts):
             share += float(self._volume(parts) @ self.allowed(self._settings(parts, middle=True)))
         some = examples[:: max(-(-len(examples) // KEPT), 1)]
-        return Found(some, share, exhausted=self.decided and not len(parts))
+        return Explored(some, share, exhausted=self.decided and not len(parts))
 
     def _whole(self) -> Parts:
         low = np.array([[float(p.low) if isinstance(p, Int) else 0.0 for p in self.parameters]])
@@ -102,7 +102,7 @@ class _Search:
         return Parts(low, high, values)
 
     def _columns(self, parts: Parts) -> Columns:
-        columns: dict[str, Interval | Flags] = {}
+        columns: dict[str, Bounds | Flags] = {}
         for j, (name, p) in enumerate(self.box.parameters):
             values = parts.values[j]
             if values is not None:
@@ -110,7 +110,7 @@ class _Search:
             else:
                 ends = parts.low[:, j], parts.high[:, j]
                 low, high = ends if isinstance(p, Int) else (p.value(u) for u in ends)  # type: ignore[union-attr]
-                columns[name] = Interval(low, high, np.zeros(len(low), dtype=bool))
+                columns[name] = Bounds(low, high, np.zeros(len(low), dtype=bool))
         return columns
 
     def _widths(self, parts: Parts) -> Array:

@@ -132,7 +132,7 @@ class Description:
         said = data.pop("given", None)
         return cls(**{name: codec.decode(value) for name, value in data.items()}, given=said)
 
-    def kept(self) -> list[settings_given.Kept]:
+    def kept(self) -> list[settings_given.KeptSetting]:
         """The settings with which the study goes on though the defaults are others by now."""
         return settings_given.kept(self.given, self.data(), defaults=DEFAULTS)
 
