@@ -13,7 +13,7 @@ from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
 from driftwise.lab.statistics import Interval, student
 from driftwise.lab.traces import Trace, optima, trace, truth
-from driftwise.lab.trials import Contender, TrialOutcome, Trial, changes_of
+from driftwise.lab.trials import Contender, Trial, TrialOutcome, changes_of
 from driftwise.records import Array
 from driftwise.theory.information import greedy_gain
 from driftwise.theory.schedules import known_budget

@@ -21,7 +21,6 @@ from driftwise.spaces.parameters import Choice, Float, Int
 from driftwise.spaces.rules import (
     Among,
     Call,
-    Series,
     Compare,
     Every,
     Literal,
@@ -30,6 +29,7 @@ from driftwise.spaces.rules import (
     NumericChoice,
     Power,
     Rule,
+    Series,
     Some,
 )
 

@@ -17,7 +17,7 @@ from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces.box import Box
 from driftwise.spaces.parameters import Choice, Float, Int
-from driftwise.spaces.rules import Columns, Every, Flags, Bounds, Rule, names_in
+from driftwise.spaces.rules import Bounds, Columns, Every, Flags, Rule, names_in
 
 Places = NDArray[np.intp]
 

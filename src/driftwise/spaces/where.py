@@ -15,7 +15,7 @@ from driftwise.rng import generator
 from driftwise.spaces.box import Box
 from driftwise.spaces.parameters import Choice, Float, Int
 from driftwise.spaces.rule_parser import Parameters, checked, parse
-from driftwise.spaces.rules import Columns, Every, Flags, Bounds, Rule, Truth, exactly, names_in
+from driftwise.spaces.rules import Bounds, Columns, Every, Flags, Rule, Truth, exactly, names_in
 from driftwise.spaces.subboxes import Explored, explore
 
 MOST = 100  # rules
