@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftwise.environments import environment
+    from driftwise.feasible import Limit, at_least, at_most
     from driftwise.gp.kernels import RBF, Linear, Matern, Product, Scaled, Sum
     from driftwise.gp.posterior import Posterior
     from driftwise.lab.run import run
@@ -23,6 +24,7 @@ __all__ = [
     "Choice",
     "Float",
     "Int",
+    "Limit",
     "Linear",
     "Matern",
     "Posterior",
@@ -30,6 +32,8 @@ __all__ = [
     "Scaled",
     "Study",
     "Sum",
+    "at_least",
+    "at_most",
     "environment",
     "policy",
     "run",
@@ -37,6 +41,7 @@ __all__ = [
 
 _HOMES = {
     "environments": ("environment",),
+    "feasible.limits": ("Limit", "at_least", "at_most"),
     "gp.kernels": ("RBF", "Linear", "Matern", "Product", "Scaled", "Sum"),
     "gp.posterior": ("Posterior",),
     "lab.run": ("run",),
