@@ -72,12 +72,24 @@ class Standing:
         return replace(self, counts=counts, awaiting=pending)
 
     def no_longer_awaits(self, number: int) -> Standing:
-        return replace(self, awaiting=tuple(pair for pair in self.awaiting if pair[1] != number))
+        return replace(self, awaiting=self._without(number))
 
-    def stores(self, seen: Observation, check: int) -> Standing:
-        """After this observation, whose row has this checksum, was stored."""
-        counts = replace(self.counts, told=self.counts.told + 1, failed=self.counts.failed + seen.failed)
-        return replace(self, counts=counts, head=chained(self.head, [check]))
+    def _without(self, number: int) -> Awaiting:
+        return tuple(pair for pair in self.awaiting if pair[1] != number)
+
+    def stores(self, seen: Observation, check: int, status: int | None) -> Standing:
+        """After this observation, whose row has this checksum; its suggestion, if it has one, had this status."""
+        counts = self.counts
+        counts = replace(
+            counts,
+            last=max(counts.last, seen.number),
+            told=counts.told + 1,
+            unasked=counts.unasked + (status is None),
+            abandoned=counts.abandoned - (status == schema.ABANDONED),
+            failed=counts.failed + seen.failed,
+        )
+        awaiting = self.awaiting if status is None else self._without(seen.number)
+        return replace(self, counts=counts, awaiting=awaiting, head=chained(self.head, [check]))
 
     def corrects(self, made: Correction, check: int) -> Standing:
         """After this correction, whose row has this checksum, was made."""
@@ -103,12 +115,19 @@ _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
 # "+" keeps SQLite from using the index on names: a damaged index would hide a study, which would be made again
 _NAMED = sa.select(schema.studies).where(sa.literal_column("+name") == sa.bindparam("name"))
-_REPLACED = (*Counts.__dataclass_fields__, "keyed", "awaiting", "head", "corrections_head")
-_UPDATE = (
+_LATER = (
+    "failed",
+    "retracted",
+    "corrected",
+    "corrections_head",
+)  # added by format 3; once one is not 0, not all are again
+_FIRST = ("last", "asked", "told", "unasked", "abandoned", "jittered", "jitter", "keyed", "awaiting", "head")
+_UPDATE, _UPDATE_ALL = (
     sa.update(schema.studies)
     .where(_T.study == sa.bindparam("s"))
-    .values({name: sa.bindparam(name) for name in _REPLACED})
+    .values({name: sa.bindparam(name) for name in names})
     .values(checksum=sa.bindparam("check"))
+    for names in (_FIRST, _FIRST + _LATER)
 )
 
 
@@ -152,14 +171,18 @@ def standing_of(connection: sa.Connection, study: int, name: str) -> Standing | 
     row = connection.execute(_STUDY, {"s": study, "name": name}).first()
     if row is None:
         return None
-    _verify_study(row)
-    if row.checksum is None:
-        awaiting = old_format.awaiting_in(connection, "suggestions", study)
+    number, named, described, *counted, keyed, awaiting, head = row[:-5]
+    failed, retracted, corrected, corrections_head, stored = row[-5:]
+    if stored is None:
+        _verify_study(row)
+        pending = old_format.awaiting_in(connection, "suggestions", study)
     else:
-        awaiting = tuple(map(tuple, json.loads(row.awaiting))) if row.awaiting != "[]" else ()
-    counts = Counts(*(getattr(row, name) for name in Counts.__dataclass_fields__))
-    heads = row.head, row.corrections_head
-    return Standing(row.study, row.name, counts, row.described or 0, row.keyed, awaiting, *heads)
+        later = (failed, retracted, corrected, corrections_head)
+        computed = _of_study(number, named, described, *counted, keyed, awaiting, head, later=later)
+        verify(stored, computed, "a study's row")
+        pending = tuple(map(tuple, json.loads(awaiting))) if awaiting != "[]" else ()
+    counts = Counts(*[*counted, failed, retracted, corrected])
+    return Standing(number, named, counts, described or 0, keyed, pending, head, corrections_head)
 
 
 def _verify_study(row: Any) -> None:
@@ -189,7 +212,8 @@ def insert_study(connection: sa.Connection, standing: Standing, description: str
 
 def update_study(connection: sa.Connection, standing: Standing) -> None:
     row = standing.row
-    connection.execute(_UPDATE, row | {"s": standing.study, "check": row["checksum"]})
+    statement = _UPDATE_ALL if any(row[name] for name in _LATER) else _UPDATE
+    connection.execute(statement, row | {"s": standing.study, "check": row["checksum"]})
 
 
 def rename_study(connection: sa.Connection, standing: Standing, new: str) -> None:
