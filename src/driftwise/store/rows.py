@@ -115,12 +115,8 @@ _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
 # "+" keeps SQLite from using the index on names: a damaged index would hide a study, which would be made again
 _NAMED = sa.select(schema.studies).where(sa.literal_column("+name") == sa.bindparam("name"))
-_LATER = (
-    "failed",
-    "retracted",
-    "corrected",
-    "corrections_head",
-)  # added by format 3; once one is not 0, not all are again
+# added by format 3; once one of them is not 0, they are never all 0 again
+_LATER = ("failed", "retracted", "corrected", "corrections_head")
 _FIRST = ("last", "asked", "told", "unasked", "abandoned", "jittered", "jitter", "keyed", "awaiting", "head")
 _UPDATE, _UPDATE_ALL = (
     sa.update(schema.studies)
