@@ -19,8 +19,8 @@ from driftwise.store.base import (
     Choice,
     Chosen,
     Correction,
-    Entry,
     Loaded,
+    NewObservation,
     Outcome,
     Told,
     observation_of,
@@ -195,7 +195,7 @@ class SqliteLog:
         self.store.upgrade()
         return self.store.numbering(lambda: self._write(work))
 
-    def load(self, entries: Sequence[Entry], first: int = 1) -> Loaded:
+    def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
         self.store.upgrade()
         return self.store.numbering(lambda: self._write(lambda view: loading.load(view, entries, first)))
 
