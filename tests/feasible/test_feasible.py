@@ -12,7 +12,7 @@ from benchmarks.feasible_worlds import Service, run_in
 from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Feasible, at_least, at_most
-from driftwise.feasible.gate import CAUTIOUS
+from driftwise.feasible.gate import ASKED, CAUTIOUS
 from driftwise.policies import decision, policy, replay
 from driftwise.records import Ask, Observation, failure
 from driftwise.rng import generator
@@ -242,6 +242,22 @@ def test_if_all_of_it_fails_for_ever_it_still_chooses():
         assert len({float(step.x[0]) for step in tried}) > 10
 
 
+def test_the_more_failed_lately_the_less_is_risked():
+    assert [ASKED.working(failed) for failed in (0, 4, 12)] == [0.8, 0.9, 0.95]
+    made = Feasible(policy("gp-ucb", GRID))
+    log = [Observation(1, 1.0, (0.2,), 1.0), *(failure(n, float(n), (0.8,)) for n in range(2, 6))]
+    assert made._gate(replay(made, log), Ask(6, 6.0), ASKED).working == 0.9
+
+
+def test_along_a_border_in_two_dimensions_few_fail():
+    """x + y > 1.2 fails: at most 8 of 40, where every ask would fail without a model of failures."""
+    square = Candidates(np.array([(a, b) for a in np.linspace(0, 1, 21) for b in np.linspace(0, 1, 21)]))
+    made = Feasible(policy("sw-gp-ucb", square, standardise=True))
+    tried = run_in(made, lambda x, t: 5 * (x[0] + x[1]), steps=40, fails=lambda x, t: x[0] + x[1] > 1.201)
+    assert sum(step.failed for step in tried) <= 8
+    assert max(step.value for step in tried if not step.failed) >= 5.88
+
+
 def test_a_choice_of_very_many_values():
     """Distances are of two settings at a time: an array of all their differences would have 400 million numbers."""
     space = {"c": Choice([f"v{i}" for i in range(10_000)]), "x": Float(0, 1)}
@@ -321,7 +337,7 @@ def test_what_is_asked_for_is_probably_allowed():
     assert regret < 0.1 * staying
 
 
-@pytest.mark.parametrize("name", ["tv-gp-ucb", "gp-ucb"])
+@pytest.mark.parametrize("name", ["tv-gp-ucb", "gp-ucb", "sw-gp-ucb"])
 def test_safe_choices_violate_a_limit_no_more_often_than_delta(name):
     """A service that drifts, from a setting known to be safe: over the seeds no more than δ, and far from staying."""
     violated, regret, staying = stays_within(name, 6, 100, safe=True, begin=(0.2,))

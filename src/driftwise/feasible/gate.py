@@ -21,14 +21,19 @@ EXAMPLES = 64  # settings that pass, and with which the search for the maximum b
 
 @dataclass(frozen=True)
 class Levels:
-    """The probabilities that are enough."""
+    """The probabilities that are enough: of working, if `failed` of the last RECENT entries failed, and of a limit."""
 
-    working: float
+    risk: float  # of failing, if nothing failed lately
     holding: float
 
+    def working(self, failed: int) -> float:
+        """1 − risk/(1 + failed/FEW): the more failed lately, the less is risked."""
+        return 1 - self.risk / (1 + failed / FEW)
 
-ASKED = Levels(working=0.8, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
-CAUTIOUS = Levels(working=0.9, holding=0.9)  # for what is recommended
+
+RECENT, FEW = 20, 4
+ASKED = Levels(risk=0.2, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
+CAUTIOUS = Levels(risk=0.1, holding=0.9)  # for what is recommended
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +43,11 @@ class Measured:
     belief: Belief
     limit: Limit
     enough: float
-    kappa: float = 1.0  # the `caution`
+    backoff: float = 0.0  # from the limit
 
     def holds(self, X: Array) -> Array:
         """The probability that the limit holds: (m,)."""
-        return probability(self.belief, self.limit, X, kappa=self.kappa)
+        return probability(self.belief, self.limit, X, backoff=self.backoff)
 
 
 @dataclass(frozen=True, eq=False)

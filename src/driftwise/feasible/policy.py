@@ -12,8 +12,8 @@ import numpy as np
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.feasible.failures import ENTRIES, Failures
-from driftwise.feasible.gate import ASKED, CAUTIOUS, Gate, Levels, Measured, Only, likeliest, passing, settings
-from driftwise.feasible.limits import Limit, as_limits, caution, probability
+from driftwise.feasible.gate import ASKED, CAUTIOUS, RECENT, Gate, Levels, Measured, Only, likeliest, passing, settings
+from driftwise.feasible.limits import Limit, as_limits, kept_back, probability
 from driftwise.gp.belief import Belief
 from driftwise.policies.base import AnyPolicy, Around, Decision, check_restrictable, decision, replay, restrictable
 from driftwise.policies.inner import a_policy
@@ -179,7 +179,8 @@ class Feasible(Around):
         measured = tuple(known for known in every if len(known.belief))
         if state.failures is None and not measured and not self.safe:
             return None
-        return Gate(ask.number, state.failures, levels.working, measured)
+        failed = sum(seen.failed for seen in state.entries[-RECENT:])
+        return Gate(ask.number, state.failures, levels.working(failed), measured)
 
     def _measured(self, state: FeasibleState, name: str, limit: Limit, ask: Ask, levels: Levels) -> Measured:
         belief = self.measure(state, name, ask)
@@ -187,7 +188,7 @@ class Feasible(Around):
             return Measured(belief, limit, levels.holding)
         delta, recent = self.delta / len(self.limits), state.entries[-state.counting :]
         values = (seen.y for entry in recent if (seen := measured(entry, name)))
-        return Measured(belief, limit, 1 - delta, caution(values, limit, delta))
+        return Measured(belief, limit, 1 - delta, kept_back(values, limit, delta))
 
     def _points(self, state: FeasibleState) -> tuple[Point, ...]:
         """The settings tried, after the one known to be safe."""
