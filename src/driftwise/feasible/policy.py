@@ -161,6 +161,10 @@ class Feasible(Around):
         measures = tuple(track.after(measured(seen, name), since) for (name, _), track in tracks)
         return FeasibleState(self.space, entries, reward, measures, numbers if self.memory is not None else ())
 
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        """Whether it may count for where settings fail, or for `inner`."""
+        return newer < self._counting or self.inner.remembers(number, newest=newest, newer=newer)
+
     # --- what it chooses ------------------------------------------------------------------------------------------
 
     def decide(self, state: FeasibleState, ask: Ask) -> Decision:
