@@ -60,11 +60,15 @@ class FeasibleState:
     reward: Track
     measures: tuple[Track, ...]
 
+    @property
+    def recent(self) -> tuple[Observation, ...]:
+        """The entries that count beside the tracks."""
+        return self.entries[-self.counting :] if self.counting else ()
+
     @cached_property
     def failures(self) -> Failures | None:
         """Where settings fail; None if all that count worked."""
-        recent = self.entries[-self.counting :] if self.counting else ()
-        return Failures.of(recent, self.space) if any(seen.failed for seen in recent) else None
+        return Failures.of(self.recent, self.space) if any(seen.failed for seen in self.recent) else None
 
 
 @dataclass(frozen=True)
@@ -179,20 +183,20 @@ class Feasible(Around):
         measured = tuple(known for known in every if len(known.belief))
         if state.failures is None and not measured and not self.safe:
             return None
-        failed = sum(seen.failed for seen in state.entries[-RECENT:])
+        failed = sum(seen.failed for seen in state.recent[-RECENT:])
         return Gate(ask.number, state.failures, levels.working(failed), measured)
 
     def _measured(self, state: FeasibleState, name: str, limit: Limit, ask: Ask, levels: Levels) -> Measured:
         belief = self.measure(state, name, ask)
         if not self.safe:
             return Measured(belief, limit, levels.holding)
-        delta, recent = self.delta / len(self.limits), state.entries[-state.counting :]
-        values = (seen.y for entry in recent if (seen := measured(entry, name)))
+        delta = self.delta / len(self.limits)
+        values = (seen.y for entry in state.recent if (seen := measured(entry, name)))
         return Measured(belief, limit, 1 - delta, kept_back(values, limit, delta))
 
     def _points(self, state: FeasibleState) -> tuple[Point, ...]:
         """The settings tried, after the one known to be safe."""
-        tried = dict.fromkeys(seen.x for seen in reversed(state.entries[-ENTRIES:]) if not seen.failed)
+        tried = dict.fromkeys(seen.x for seen in reversed(state.recent) if not seen.failed)
         return (*(() if self.begin is None else (self.begin,)), *tried)
 
     def _tried(self, state: FeasibleState, ask: Ask) -> Array:
