@@ -109,7 +109,7 @@ class Prediction:
     mean: float
     std: float
     works: float = 1.0  # the probability that it does not fail
-    # of the measures with a limit that were told, by name: mean and standard deviation, and how probably the limit holds
+    # of measures that have a limit and were told: mean and standard deviation by name, and how probably it holds
     measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     holds: Mapping[str, float] = field(default_factory=dict)
 
