@@ -242,6 +242,21 @@ def test_if_all_of_it_fails_for_ever_it_still_chooses():
         assert len({float(step.x[0]) for step in tried}) > 10
 
 
+def test_a_choice_of_very_many_values():
+    """Distances are of two settings at a time: an array of all their differences would have 400 million numbers."""
+    space = {"c": Choice([f"v{i}" for i in range(10_000)]), "x": Float(0, 1)}
+    made = Feasible(policy("gp-ucb", space, standardise=True))
+    X = made.space.sample(generator(0), 200)
+    log = [
+        failure(n, float(n), tuple(x)) if n % 2 else Observation(n, float(n), tuple(x), float(x[-1]))
+        for n, x in enumerate(X.tolist(), 1)
+    ]
+    state = replay(made, log)
+    works = made.works(state, X[-2:], Ask(201, 201.0))
+    assert works[0] < 0.3
+    assert works[1] > works[0] + 0.4
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_an_accident_does_not_ban_a_good_region(seed):
     """2% fail at random: the settings tried are about as good as if none did."""

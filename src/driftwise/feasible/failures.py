@@ -25,6 +25,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from driftwise import limits
 from driftwise.records import Array, Observation
@@ -66,7 +67,8 @@ class Failures:
 
     def works(self, X: Array, number: int) -> Array:
         """The probability that each row of X works in step `number`: (m,)."""
-        total, size = np.empty(len(X)), max(limits.PART // max(self.entries.X.size, 1), 1)
+        total, numbers = np.empty(len(X)), len(self.scales) * len(self.entries.worked)
+        size = max(limits.PART // max(numbers, self.entries.X.shape[1]), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             D = distances(X[rows], self.entries.X, self.scales)
@@ -139,8 +141,8 @@ def telegraph(a: Array, b: Array) -> Array:
 
 def distances(X: Array, Y: Array, scales: Array) -> Array:
     """Distances between the rows of X and Y, by each hypothesis: (H, m, n)."""
-    squares = np.square(X[:, None, :] - Y[None, :, :]) @ np.square(scales).T
-    return np.sqrt(np.moveaxis(squares, 2, 0))
+    matters = [scale > 0 for scale in scales]
+    return np.array([cdist(X[:, j] * s[j], Y[:, j] * s[j]) for s, j in zip(scales, matters, strict=True)])
 
 
 def prior_weights(H: int) -> Array:

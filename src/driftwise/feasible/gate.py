@@ -57,9 +57,10 @@ class Gate:
     def __call__(self, X: Array) -> NDArray[np.bool_]:
         kept = np.ones(len(X), dtype=bool)
         if self.failures is not None:
-            kept[kept] = self.failures.works(X[kept], self.number) >= self.working
+            kept &= self.failures.works(X, self.number) >= self.working
         for measured in self.measured:
-            kept[kept] = measured.holds(X[kept]) >= measured.enough
+            some = X if kept.all() else X[kept]  # all candidates, as they are, are looked up and not computed
+            kept[kept] = measured.holds(some) >= measured.enough
         return kept
 
     def probability(self, X: Array) -> Array:
@@ -102,7 +103,8 @@ def passing(gate: Gate, X: Array) -> Passing | None:
 def settings(space: Space, ask: Ask, tried: tuple[Point, ...]) -> Array:
     """Settings that may be chosen: all there are if they are listed, else those tried and some at random: (m, d)."""
     if (listed := space.listed(ask)) is not None:
-        return listed[may(ask, listed)]
+        kept = may(ask, listed)
+        return listed if kept.all() else listed[kept]
     drawn = space.sample(generator(ask.seed, ask.number, Stream.RESTRICTED), SAMPLED)
     known = [np.array(tried).reshape(-1, space.dim), examples(ask.allowed).reshape(-1, space.dim), drawn]
     X = with_fixed(ask, np.vstack(known))

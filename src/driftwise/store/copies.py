@@ -30,7 +30,7 @@ class Suggested:
 
 
 @dataclass(frozen=True)
-class Contents:
+class CopiedRows:
     """All that a log holds."""
 
     suggestions: Sequence[Suggested]  # in the order of their numbers
@@ -69,7 +69,7 @@ class Contents:
 class Whole:
     """A log and the suggestions of it that are pending."""
 
-    contents: Contents
+    contents: CopiedRows
     awaiting: rows.Awaiting
 
 
@@ -87,7 +87,7 @@ def read(view: SqliteView) -> Whole:
     for row in all_of(schema.observations, schema.observations.c.arrival):
         seen.append((rows.verified_observation(row), row.key))
         head = rows.chained(head, [row.checksum])
-    contents = Contents(suggested, seen, view.corrections())
+    contents = CopiedRows(suggested, seen, view.corrections())
     if contents.counts != view.counts or (head != view.head and view.standing.described):
         raise damaged("some of its rows are missing")
     return Whole(contents, view.standing.awaiting)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from driftwise.errors import ConflictError
 from driftwise.records import Observation, time_of_next
 from driftwise.store import keys, rows
-from driftwise.store.base import Entry, Loaded, observation_of, outcome_of
+from driftwise.store.base import Loaded, NewObservation, observation_of, outcome_of
 from driftwise.store.schema import OBSERVED
 
 if TYPE_CHECKING:
     from driftwise.store.view import SqliteView
 
 
-def load(view: SqliteView, entries: Sequence[Entry], first: int) -> Loaded:
+def load(view: SqliteView, entries: Sequence[NewObservation], first: int) -> Loaded:
     """Store the entries whose keys are not known yet, inside the caller's transaction."""
     connection, standing = view.connection, view.standing
     given = {entry.key for entry in entries if entry.key is not None}
@@ -58,7 +58,7 @@ def _store(view: SqliteView, standing: rows.Standing, made: list[tuple[Observati
     rows.update_study(view.connection, replace(standing, counts=counts, head=head))
 
 
-def _check_same(view: SqliteView, entry: Entry, seen: Observation, row: int) -> None:
+def _check_same(view: SqliteView, entry: NewObservation, seen: Observation, row: int) -> None:
     """Raise a `ConflictError` unless this entry is what its key already has."""
     different = [
         name

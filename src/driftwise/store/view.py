@@ -182,8 +182,11 @@ class SqliteView:
         return read.held[::-1]
 
     def newest(self) -> Observation | None:
-        held = self._last(1, 0, _is_held).held
-        return held[0] if held else None
+        if self.counts.retracted:
+            held = self._last(1, 0, _is_held).held
+            return held[0] if held else None
+        row = self.connection.execute(_NEWEST, {"s": self.study}).first()
+        return None if row is None else self.overlay.holds(rows.verified_observation(row))
 
     def page(self, above: int, limit: int) -> tuple[list[Observation], int | None]:
         """Of the first `limit` rows above number `above` those that hold, and the last number; None at the end."""
@@ -290,6 +293,7 @@ _ANSWERED = (
 _NUMBERED = _row.where(_of_study, _O.number == sa.bindparam("n"))
 _ARRIVED = _row.where(_of_study, _O.arrival > sa.bindparam("a")).order_by(_O.arrival)
 _TAIL = _row.where(_above, _O.number < sa.bindparam("below")).order_by(_O.number.desc()).limit(_limit)
+_NEWEST = _row.where(_of_study).order_by(_O.number.desc()).limit(1)
 _HEAD = _row.where(_above).order_by(_O.number).limit(_limit)
 _NTH = (
     sa.select(_O.number)
