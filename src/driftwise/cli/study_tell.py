@@ -64,7 +64,9 @@ def ask(
             show.say("Try ", (setting(s.params), "bold"))
             show.say(f"Then: {next_command('tell', name, s.id, 'REWARD', path=path)}")
         return
-    several = study.ask(key=key, at=at, n=n, context=now, fixed=pins)
+    with show.progress("suggestions") as progress:
+        progress.add_task("suggestions", total=None)
+        several = study.ask(key=key, at=at, n=n, context=now, fixed=pins)
     if as_json:
         show.as_json({"suggestions": [suggestion_for_scripts(s) for s in several]})
         return
