@@ -8,7 +8,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *DOCS]
-HOMES = ("", "docs", "src", "src/driftwise", "src/driftwise/report", "tests")  # where a path may begin
+HOMES = (
+    "",
+    "docs",
+    "src",
+    "src/driftwise",
+    "src/driftwise/report",
+    "tests",
+    "examples/own-package/src/drift_extras",
+)  # where a path may begin
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from driftwise import checks
 from driftwise.errors import DriftwiseError, InvalidInput
 from driftwise.lookup import is_imported
-from driftwise.policies import AnyPolicy, options_of
+from driftwise.policies import AnyPolicy, a_policy, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.spaces import as_space
 from driftwise.store import codec
@@ -72,10 +71,7 @@ def _unpaired(policy: Any, options: Data) -> tuple[Any, dict[str, Any]]:
 
 
 def _as_given(policy: Any, space: Any, options: Data) -> AnyPolicy:
-    if not all(hasattr(policy, name) for name in ("name", "space", "memory", "start", "choose", "update")):
-        raise InvalidInput(
-            f"policy must be a name, a pair of name and options, or a policy, got {checks.shown(policy)}"
-        )
+    a_policy("policy", policy, "a name, a pair of name and options, or a policy")
     if options:
         raise InvalidInput(f"options go with a policy's name; this policy has its own, got {', '.join(options)}")
     if space is not None and as_space(space) != policy.space:

@@ -148,5 +148,5 @@ def test_memory_does_not_grow_with_the_log():
         for _ in range(30):
             study.tell(study.ask(), 1.0)
         kept = study._fold.cache.kept
-        sizes.append((len(kept), max(len(folded.state) for folded in kept)))
+        sizes.append((len(kept), max(len(folded.state.reward) for folded in kept)))
     assert set(sizes) == {(8, 5)}

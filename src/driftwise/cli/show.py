@@ -95,11 +95,15 @@ def table(
     padding = 0 if columns < 60 else 1
     least = [_longest_word(column) for column in zip(header, *cells, strict=True)]
     least[0] = min(least[0], FIRST)  # names may be broken anywhere
-    if sum(least) + len(header) + 1 + 2 * padding * (len(header) - 1) > columns:
+    spare = columns - (sum(least) + len(header) + 1 + 2 * padding * (len(header) - 1))
+    if spare < 0:
         return _as_lists(heading, header, cells, styles)
+    whole = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
     made = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, padding))
     for i, name in enumerate(header):
-        made.add_column(name, justify="left" if i in words else "right", overflow="fold", min_width=least[i])
+        more = min(whole[i] - least[i], spare)  # Rich would take from columns that have no more than they need
+        made.add_column(name, justify="left" if i in words else "right", overflow="fold", width=least[i] + more)
+        spare -= more
     for row, style in zip(cells, styles, strict=True):
         made.add_row(*map(Text, row), style=style)
     return made
@@ -120,7 +124,8 @@ def _as_lists(
         grid.add_column(overflow="fold")
         for name, cell in zip(header[1:], row[1:], strict=True):
             grid.add_row(Text(f"  {name}", style="dim"), Text(cell))
-        parts += [Text(row[0], style=style or "bold"), grid, ""]
+        first = Text.assemble((f"{header[0]} ", "dim"), (row[0], style or "bold"))
+        parts += [first, grid, ""]
     return Group(*parts)
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.policies.base import AnyPolicy
+from driftwise.policies.base import MEMBERS, AnyPolicy
 from driftwise.policies.setup import Options, options_in
 from driftwise.spaces import as_space
 
-MEMBERS = ("name", "space", "memory", "start", "choose", "update", "belief", "remembers")
 GUIDE = "docs/adding-a-policy.md has an example"
 
 

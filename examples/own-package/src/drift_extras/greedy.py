@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from driftwise import Array, Ask, BasePolicy, Decision, InvalidInput, Matern, Observation, Posterior, Space, generator
+from driftwise import (
+    Array,
+    Ask,
+    BasePolicy,
+    Decision,
+    InvalidInput,
+    Matern,
+    Observation,
+    Posterior,
+    Space,
+    generator,
+)
 
 KERNEL = Matern(2.5, 0.2)
 

@@ -1,4 +1,4 @@
-"""Environments of one's own: a function that puts parts of driftwise together, and a class from scratch."""
+"""Environments of one's own: a function that puts parts together, and a class from scratch."""
 
 import math
 from dataclasses import dataclass, replace
