@@ -16,7 +16,7 @@ from rich.console import Console  # noqa: E402
 from benchmarks import report  # noqa: E402
 from benchmarks.measure import Result  # noqa: E402
 
-BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "imports")
+BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "context", "imports")
 CALLS = "calls"  # compares source trees; not one of all, for by itself it has nothing to say
 
 

@@ -37,10 +37,18 @@ def until(true, seconds: float = 60.0) -> None:
 
 def alive(pid: int) -> bool:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+        return _stat(pid)[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return state != "Z"
+
+
+def parent(pid: int) -> int:
+    return int(_stat(pid)[1])
+
+
+def _stat(pid: int) -> list[str]:
+    """The state, the parent and more."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def lines(path: Path) -> list:

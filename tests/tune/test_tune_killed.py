@@ -10,7 +10,7 @@ import time
 from collections import Counter
 
 import pytest
-from tests.tune.scripts import FAST, alive, lines, script, started, until
+from tests.tune.scripts import FAST, alive, lines, parent, script, started, until
 
 from driftwise import Study
 
@@ -130,7 +130,7 @@ def test_the_second_interrupt_ends_them_and_the_next_run_takes_them_up(tuned):
 
 
 def test_there_is_one_tuner_for_a_study(tuned):
-    folder, journal, start = tuned
+    _, journal, start = tuned
     tuner = start(naps=600)
     until(lambda: begun(journal))
     other = start()
@@ -148,8 +148,7 @@ def test_a_guard_that_is_killed_is_no_failure_of_the_setting(tuned):
     tuner = start(naps=600)
     until(lambda: begun(journal))
     (_, _, pid, child) = begun(journal)[0]
-    guard = int(open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[1])  # noqa: SIM115
-    os.kill(guard, signal.SIGKILL)
+    os.kill(parent(pid), signal.SIGKILL)
     _, said = tuner.communicate()
     for each in (pid, child):
         os.kill(each, signal.SIGKILL)
