@@ -16,21 +16,22 @@ from rich.console import Console  # noqa: E402
 from benchmarks import report  # noqa: E402
 from benchmarks.measure import Result  # noqa: E402
 
-BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "context", "imports")
+BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "imports")
+LONG = ("feasible", "context")  # these say how good choices are, and take long; not among all by default
 CALLS = "calls"  # compares source trees; not one of all, for by itself it has nothing to say
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and memory, as ratios in one run.")
-    which = f"which: {', '.join(BENCHMARKS)} (all of these by default), or {CALLS}"
+    which = f"which: {', '.join(BENCHMARKS)} (all of these by default), {', '.join(LONG)} or {CALLS}"
     parser.add_argument("names", nargs="*", metavar="name", help=which)
     parser.add_argument("--against", type=Path, action="append", default=[], help=f"another tree's src, for {CALLS}")
     parser.add_argument("--json", type=Path, help="write the results there")
     parser.add_argument("--markdown", type=Path, help="write the table there")
     given = parser.parse_args()
     for name in given.names:
-        if name not in (*BENCHMARKS, CALLS):
-            parser.error(f"no benchmark is called {name!r}; there are {', '.join((*BENCHMARKS, CALLS))}")
+        if name not in (*BENCHMARKS, *LONG, CALLS):
+            parser.error(f"no benchmark is called {name!r}; there are {', '.join((*BENCHMARKS, *LONG, CALLS))}")
     if given.against and given.names != [CALLS]:
         parser.error(f"--against is for {CALLS}; write: python -m benchmarks {CALLS} --against SRC")
     console, results = Console(), list[Result]()

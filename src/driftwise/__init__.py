@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from driftwise.environments import environment
     from driftwise.errors import InvalidInput
+    from driftwise.feasible import Limit, at_least, at_most
     from driftwise.gp.kernels import RBF, Linear, Matern, Product, Scaled, Sum
     from driftwise.gp.posterior import Posterior
     from driftwise.lab.run import run
@@ -31,6 +32,7 @@ __all__ = [
     "Float",
     "Int",
     "InvalidInput",
+    "Limit",
     "Linear",
     "Matern",
     "Observation",
@@ -40,6 +42,8 @@ __all__ = [
     "Space",
     "Study",
     "Sum",
+    "at_least",
+    "at_most",
     "environment",
     "generator",
     "policy",
@@ -49,6 +53,7 @@ __all__ = [
 _HOMES = {
     "environments": ("environment",),
     "errors": ("InvalidInput",),
+    "feasible.limits": ("Limit", "at_least", "at_most"),
     "gp.kernels": ("RBF", "Linear", "Matern", "Product", "Scaled", "Sum"),
     "gp.posterior": ("Posterior",),
     "lab.run": ("run",),

@@ -205,7 +205,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptSetting:
     """A setting that a study was made with and that would be another today."""
 
     name: str
@@ -219,23 +219,27 @@ class Kept:
         )
 
 
-def kept(made: Data | None, stored: Data, *, given: Data | None = None, defaults: Data | None = None) -> list[Kept]:
+def kept(
+    made: Data | None, stored: Data, *, given: Data | None = None, defaults: Data | None = None
+) -> list[KeptSetting]:
     """The settings with which a study goes on though they would be others if it were made now.
 
     `made`, `stored` and `given` are those of `conflict`, and `defaults` are today's of further settings, as the
     patience. Of a study of an earlier release it is not known what the user gave: all that is not a default is listed.
     """
-    made, found = made or {}, list[Kept]()
+    made, found = made or {}, list[KeptSetting]()
     if given is not None:
         unsaid = made.get("options", {}).keys() - given.get("options", {}).keys()
-        found += [Kept(name, short(made["options"][name]), None) for name in sorted(unsaid)]
+        found += [KeptSetting(name, short(made["options"][name]), None) for name in sorted(unsaid)]
     if _kind(made) != OBJECT:
         today = _remade(_name(made, stored["policy"]), stored["policy"], made.get("options", {}))
         changed = differences(stored["policy"], today) if today is not None else ()
-        found += [Kept(path.removeprefix("model."), short(then), short(default)) for path, then, default in changed]
+        found += [
+            KeptSetting(path.removeprefix("model."), short(then), short(default)) for path, then, default in changed
+        ]
     for name, default in (defaults or {}).items():
         if name not in made and stored.get(name, default) != default:
-            found.append(Kept(name, short(stored[name]), short(default)))
+            found.append(KeptSetting(name, short(stored[name]), short(default)))
     return found
 
 

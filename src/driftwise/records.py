@@ -39,7 +39,7 @@ def failure(number: int, at: float, x: Point, measures: tuple[tuple[str, float],
 
 def signed(seen: Observation, sign: float) -> Observation:
     """The observation with the sign of its reward flipped if the study minimises, because policies maximise."""
-    return seen if sign > 0 else replace(seen, y=-seen.y)
+    return seen if sign > 0 or seen.failed else replace(seen, y=-seen.y)
 
 
 def time_of_next(number: int, newest: Observation | None) -> float:

@@ -11,7 +11,7 @@ import pytest
 from contracts.store import arrived, at, everything, never
 from driftwise.errors import ConflictError, NotFoundError, StoreError
 from driftwise.records import Observation
-from driftwise.store import FAILED, Chosen, Entry, Outcome, outcome_of
+from driftwise.store import FAILED, Chosen, NewObservation, Outcome, outcome_of
 
 RICH = Outcome(1.5, std=0.1 + 0.2, repeats=20, measures=(("p99 ms", 180.0), ("cost", 1 / 3)))
 
@@ -258,9 +258,13 @@ class EntriesContract:
     def test_loading_is_repeatable_by_keys(self, store):
         log = store.create("a", "{}")
         log.observe((0.5,), Outcome(1.0), key="m")
-        entries = [Entry((i / 10,), Outcome(float(i)), key=key) for i, key in enumerate("zmaqbé")]
-        entries[1] = Entry((0.5,), Outcome(1.0), key="m")
-        entries += [Entry((0.9,), FAILED, at=70.5), Entry((0.2,), Outcome(2.0), key="a"), Entry((1.0,), RICH)]
+        entries = [NewObservation((i / 10,), Outcome(float(i)), key=key) for i, key in enumerate("zmaqbé")]
+        entries[1] = NewObservation((0.5,), Outcome(1.0), key="m")
+        entries += [
+            NewObservation((0.9,), FAILED, at=70.5),
+            NewObservation((0.2,), Outcome(2.0), key="a"),
+            NewObservation((1.0,), RICH),
+        ]
         loaded = log.load(entries)
         assert (loaded.new, loaded.known) == (7, 2)
         keyed = [entry for entry in entries if entry.key]
@@ -279,14 +283,14 @@ class EntriesContract:
 
     def test_nothing_of_a_load_is_stored_if_a_row_contradicts(self, store):
         log = store.create("a", "{}")
-        log.load([Entry((0.5,), Outcome(1.0), at=3.0, key="k")])
+        log.load([NewObservation((0.5,), Outcome(1.0), at=3.0, key="k")])
         before = everything(log)
-        fresh = Entry((0.1,), Outcome(1.0), key="new")
+        fresh = NewObservation((0.1,), Outcome(1.0), key="new")
         for other, what in (
-            (Entry((0.6,), Outcome(1.0), key="k"), "point"),
-            (Entry((0.5,), Outcome(2.0), key="k"), "reward"),
-            (Entry((0.5,), Outcome(1.0), at=4.0, key="k"), "time"),
-            (Entry((0.6,), Outcome(2.0), key="k"), "point and reward"),
+            (NewObservation((0.6,), Outcome(1.0), key="k"), "point"),
+            (NewObservation((0.5,), Outcome(2.0), key="k"), "reward"),
+            (NewObservation((0.5,), Outcome(1.0), at=4.0, key="k"), "time"),
+            (NewObservation((0.6,), Outcome(2.0), key="k"), "point and reward"),
         ):
             with pytest.raises(ConflictError, match=f"row 12: key 'k' is known with another {what} "):
                 log.load([fresh, fresh, other], first=10)
@@ -300,7 +304,7 @@ class EntriesContract:
         draw = random.Random(1)
         log, known = store.create("a", "{}"), {}
         for _ in range(12):
-            batch = [Entry((0.5,), Outcome(float(k)), key=f"{k:x}") for k in draw.sample(range(400), 30)]
+            batch = [NewObservation((0.5,), Outcome(float(k)), key=f"{k:x}") for k in draw.sample(range(400), 30)]
             new = {entry.key for entry in batch} - known.keys()
             assert log.load(batch).new == len(new)
             known |= {entry.key: entry for entry in batch}
@@ -314,7 +318,7 @@ class EntriesContract:
         batch = log.ask_many("batch", several(0.1, 0.2, 0.3), 2, 3)
         log.tell(batch[1].id, RICH, key="told")
         log.abandon(batch[0].id)
-        log.load([Entry((i / 10,), FAILED if i == 3 else Outcome(float(i)), key=f"o{i}") for i in range(6)])
+        log.load([NewObservation((i / 10,), FAILED if i == 3 else Outcome(float(i)), key=f"o{i}") for i in range(6)])
         log.correct(5, None, "me", "why")
         log.correct(2, Outcome(3.0))
         log.ask("late", at(0.7, jitter=1e-9), 2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from feasible_worlds import Service, run
+from benchmarks.feasible_worlds import Service, run_in
 
 from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
@@ -16,7 +16,7 @@ from driftwise.feasible.gate import CAUTIOUS
 from driftwise.policies import decision, policy, replay
 from driftwise.records import Ask, Observation, failure
 from driftwise.rng import generator
-from driftwise.spaces import as_space
+from driftwise.spaces import Where, as_space, joint
 from driftwise.store import codec
 
 LINE = {"x": Float(0, 1)}
@@ -154,6 +154,32 @@ def test_what_does_not_fit_together_is_refused():
         made.measure(made.start(), "other", Ask(1, 1.0))
 
 
+def test_a_policy_that_cannot_be_restricted_is_left_alone_and_refuses_limits():
+    inner = policy("master-gp-ucb", GRID)
+    with pytest.raises(InvalidInput, match="limits cannot be used with master-gp-ucb"):
+        Feasible(inner, limits=LIMITS)
+    made = Feasible(inner)
+    state = replay(made, [failure(n, float(n), (0.5,)) for n in range(1, 5)])
+    ask = Ask(5, 5.0)
+    assert made.choose(state, ask).tobytes() == decision(inner, inner.start(), ask).x.tobytes()
+    assert made.works(state, np.array([[0.5]]), ask)[0] < 0.3
+
+
+@pytest.mark.parametrize("settings", [Candidates([[0.0], [4.0], [9.0]]), as_space(LINE)], ids=["candidates", "box"])
+def test_in_a_context_failures_are_those_of_the_setting_in_it(settings):
+    """What fails under heavy traffic is tried under light traffic, and the context is that of the ask."""
+    space = joint(settings, {"traffic": Float(0, 1)})
+    made = Feasible(policy("gp-ucb", space), limits={"ms": at_most(200)}, safe=True, begin=(0.0, 0.0))
+    bad = settings.sample(generator(0), 1)[0].tolist()
+    log = [failure(n, float(n), (*bad, 1.0), (("ms", 100.0),)) for n in range(1, 4)]
+    state = replay(made, log)
+    for traffic in (0.0, 1.0):
+        x = made.choose(state, Ask(4, 4.0, fixed=((1, traffic),)))
+        assert x[1] == traffic
+    works = made.works(state, np.array([[*bad, 0.0], [*bad, 1.0]]), Ask(4, 4.0))
+    assert works[0] > works[1] + 0.3
+
+
 def test_what_is_known_about_drift_is_that_of_the_policy():
     made = Feasible(policy("auto", GRID))
     state = replay(made, [Observation(n, float(n), (0.5,), float(n)) for n in range(1, 6)])
@@ -173,7 +199,7 @@ def ten_x(x, t):
 @pytest.mark.parametrize("name", ["sw-gp-ucb", "gp-ucb", "tv-gp-ucb"])
 def test_few_failures_and_the_best_that_works(name, seed):
     """Reward 10x that fails for x > 0.7: at most 8 of 60 fail, and the best is within 2%."""
-    tried = run(
+    tried = run_in(
         Feasible(policy(name, GRID, standardise=True)), ten_x, steps=60, seed=seed, fails=lambda x, t: x[0] > 0.7
     )
     assert sum(step.failed for step in tried) <= 8
@@ -184,7 +210,7 @@ def test_few_failures_and_the_best_that_works(name, seed):
 @pytest.mark.parametrize(("name", "seed"), [("auto", 0), ("auto", 1), ("sw-gp-ucb", 0)])
 def test_so_on_a_box(name, seed):
     options = {} if name == "auto" else {"standardise": True}
-    tried = run(Feasible(policy(name, LINE, **options)), ten_x, steps=60, seed=seed, fails=lambda x, t: x[0] > 0.7)
+    tried = run_in(Feasible(policy(name, LINE, **options)), ten_x, steps=60, seed=seed, fails=lambda x, t: x[0] > 0.7)
     assert sum(step.failed for step in tried) <= 8
     assert max(step.value for step in tried if not step.failed) >= 6.86
 
@@ -192,7 +218,7 @@ def test_so_on_a_box(name, seed):
 def test_a_value_of_a_choice_that_always_crashes():
     space = {"x": Float(0, 1), "c": Choice(["a", "crash", "b"])}
     made = Feasible(policy("sw-gp-ucb", space, standardise=True))
-    tried = run(made, lambda x, t: 10 - 9 * (x[0] - 0.3) ** 2 + 3 * x[2], steps=40, fails=lambda x, t: x[2] == 1)
+    tried = run_in(made, lambda x, t: 10 - 9 * (x[0] - 0.3) ** 2 + 3 * x[2], steps=40, fails=lambda x, t: x[2] == 1)
     assert sum(step.failed for step in tried) <= 4
     assert max(step.value for step in tried if not step.failed) >= 9.9
 
@@ -200,20 +226,35 @@ def test_a_value_of_a_choice_that_always_crashes():
 def test_it_comes_back_when_the_world_has_changed():
     """Up to step 100 x > 0.7 fails, then x < 0.5: the new best, x = 1, is found within 45 steps."""
     made = Feasible(policy("sw-gp-ucb", GRID, standardise=True))
-    tried = run(made, ten_x, steps=145, fails=lambda x, t: x[0] > 0.7 if t <= 100 else x[0] < 0.5)
+    tried = run_in(made, ten_x, steps=145, fails=lambda x, t: x[0] > 0.7 if t <= 100 else x[0] < 0.5)
     assert max(step.value for step in tried[100:] if not step.failed) >= 9.8
 
 
 def test_where_everything_failed_at_first_it_is_tried_again():
     made = Feasible(policy("sw-gp-ucb", GRID, standardise=True))
-    tried = run(made, ten_x, steps=60, fails=lambda x, t: t <= 15)
+    tried = run_in(made, ten_x, steps=60, fails=lambda x, t: t <= 15)
     assert max(step.value for step in tried if not step.failed) >= 9.8
 
 
 def test_if_all_of_it_fails_for_ever_it_still_chooses():
     for space in (LINE, GRID):
-        tried = run(Feasible(policy("gp-ucb", space, standardise=True)), ten_x, steps=25, fails=lambda x, t: True)
+        tried = run_in(Feasible(policy("gp-ucb", space, standardise=True)), ten_x, steps=25, fails=lambda x, t: True)
         assert len({float(step.x[0]) for step in tried}) > 10
+
+
+def test_a_choice_of_very_many_values():
+    """Distances are of two settings at a time: an array of all their differences would have 400 million numbers."""
+    space = {"c": Choice([f"v{i}" for i in range(10_000)]), "x": Float(0, 1)}
+    made = Feasible(policy("gp-ucb", space, standardise=True))
+    X = made.space.sample(generator(0), 200)
+    log = [
+        failure(n, float(n), tuple(x)) if n % 2 else Observation(n, float(n), tuple(x), float(x[-1]))
+        for n, x in enumerate(X.tolist(), 1)
+    ]
+    state = replay(made, log)
+    works = made.works(state, X[-2:], Ask(201, 201.0))
+    assert works[0] < 0.3
+    assert works[1] > works[0] + 0.4
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -226,7 +267,7 @@ def test_an_accident_does_not_ban_a_good_region(seed):
     made = Feasible(policy("sw-gp-ucb", GRID, standardise=True))
     fails = generator(seed, 7).random(150) < 0.02
     values = [
-        np.mean([step.value for step in run(made, hill, steps=120, seed=seed, fails=f)[40:]])
+        np.mean([step.value for step in run_in(made, hill, steps=120, seed=seed, fails=f)[40:]])
         for f in (lambda x, t: fails[t], lambda x, t: False)
     ]
     assert values[0] > values[1] - 0.1
@@ -260,7 +301,7 @@ def stays_within(name: str, seeds: int, steps: int, **given: Any) -> tuple[float
     for seed in range(seeds):
         world = Service(seed)
         made = Feasible(policy(name, GRID, **options), limits={"ms": at_most(200)}, **given)
-        tried = run(
+        tried = run_in(
             made,
             lambda x, t, w=world: float(w.reward(x[0], t)),
             measure=lambda x, t, w=world: float(w.latency(x[0], t)),
@@ -329,9 +370,7 @@ class _Any:
 
 
 def test_constraints_that_are_known_are_obeyed():
-    from driftwise.spaces.where import Where
-
     box = as_space(LINE)
     made = Feasible(policy("gp-ucb", LINE, standardise=True), Where.of(["x <= 0.4"], box))
-    tried = run(made, ten_x, steps=8, fails=lambda x, t: x[0] > 0.3)
+    tried = run_in(made, ten_x, steps=8, fails=lambda x, t: x[0] > 0.3)
     assert all(step.x[0] <= 0.4 for step in tried)

@@ -19,7 +19,7 @@ from typing import Any
 
 from driftwise import Candidates, Study
 from driftwise.errors import DriftwiseError
-from driftwise.store import FAILED, Choice, Chosen, Entry, Log, Outcome, View, open_store
+from driftwise.store import FAILED, Choice, Chosen, Log, NewObservation, Outcome, View, open_store
 from driftwise.store.verify import check
 
 SPACE = Candidates([[i / 20] for i in range(21)], names=["x"])
@@ -60,10 +60,15 @@ def three(view: View) -> Choice:
 def extend(log: Log, *, failures: bool = False) -> None:
     """What only the store can do so far: batches, details, failures, imports and corrections."""
     log.ask_many("batch", three, 32, 3)
-    log.load([Entry((i / 20,), Outcome(float(i), std=0.5, measures=(("ms", 7.0),)), key=f"row {i}") for i in range(8)])
+    log.load(
+        [
+            NewObservation((i / 20,), Outcome(float(i), std=0.5, measures=(("ms", 7.0),)), key=f"row {i}")
+            for i in range(8)
+        ]
+    )
     last = log.read(lambda view: view.counts.last)
     if failures:
-        log.load([Entry((i / 20,), FAILED if i % 2 else Outcome(1.0)) for i in range(9)])
+        log.load([NewObservation((i / 20,), FAILED if i % 2 else Outcome(1.0)) for i in range(9)])
     log.tell(log.ask_many("batch", three, 32, 3)[1].id, Outcome(2.0, repeats=3), key="told")
     log.correct(last - 1, Outcome(5.5), "ann", "typed wrong")
     log.correct(last - 3, None, "bob", "the sensor was off")
@@ -129,7 +134,7 @@ def _known(name: str) -> Callable[[Path], Any]:
 def _repeated(name: str) -> Callable[[Path], Any]:
     def again(path: Path) -> Any:
         log = open_store(path).open(name)
-        row = Entry((0.1,), Outcome(2.0, std=0.5, measures=(("ms", 7.0),)), key="row 2")
+        row = NewObservation((0.1,), Outcome(2.0, std=0.5, measures=(("ms", 7.0),)), key="row 2")
         made = log.corrections()
         return log.load([row]), [log.correct(each.number, each.after, limit=3) for each in made[1:]]
 
@@ -138,7 +143,7 @@ def _repeated(name: str) -> Callable[[Path], Any]:
 
 def _written(log: Log) -> Any:
     """New entries, and what the log is then."""
-    loaded = log.load([Entry((0.3,), Outcome(1.0), key=key) for key in ("row", "row 33", "zzz")])
+    loaded = log.load([NewObservation((0.3,), Outcome(1.0), key=key) for key in ("row", "row 33", "zzz")])
     asked = [(each.number, each.x) for each in log.ask_many("another", three, 32, 3)]
     told = log.correct(loaded.new + 2, None) if log.read(lambda view: view.numbered(5)) else None  # type: ignore[attr-defined]
     return loaded, asked, told, list(log.observations()), [each.number for each in log.corrections()]

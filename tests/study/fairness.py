@@ -3,10 +3,9 @@
 Each worker asks and tells as fast as it can, from a moment at which all are ready. Fair is: no call takes much longer
 than the median call of its kind, and each worker does about as many steps as any other.
 
-A call also waits whenever its process does not get one of the cores, which is the system's doing and not ours. On Linux
-that time is known, so that the figures are given twice: by the clock, and "running" without the time in which the
-process could have run but did not. While the holder of the lock is the one that waits for a core, all the others wait
-for it; that time cannot be told apart.
+A call waits for its turn in the queue and for the disk in its commit, and whenever its process does not get one of the
+cores. For the longest call of each kind these shares of its time are given, which overlap: a process may lack a core
+within its commit. With TMPDIR=/dev/shm there is no disk to wait for.
 """
 
 from __future__ import annotations
@@ -19,19 +18,39 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from driftwise import Float, Study
+from driftwise.store.connection import Raw
+from driftwise.store.queue import Queue
 
 SCHEDULED = Path("/proc/thread-self/schedstat")  # nanoseconds on a core and waiting for one, and turns
 CALLS = ("ask", "tell", "step")
 
-Waits = dict[str, list[tuple[float, float]]]  # of each kind of call: seconds, and those of them without a core
+PARTS = ("without a core", "in the queue", "in the commit")
+
+Waits = dict[str, list[list[float]]]  # of each kind of call: seconds, and those of them in each part
+
+_spent = dict.fromkeys(PARTS[1:], 0.0)
 
 
-def now() -> tuple[float, float]:
-    """The time, and how much of it this process has waited for a core."""
-    waited = int(SCHEDULED.read_text().split()[1]) / 1e9 if SCHEDULED.exists() else 0.0
-    return time.monotonic(), waited
+def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which adds its seconds to a part."""
+
+    def run(*args: Any) -> Any:
+        began = time.monotonic()
+        try:
+            return function(*args)
+        finally:
+            _spent[part] += time.monotonic() - began
+
+    return run
+
+
+def now() -> tuple[float, ...]:
+    """The time, and how much of it was spent in each part so far."""
+    no_core = int(SCHEDULED.read_text().split()[1]) / 1e9 if SCHEDULED.exists() else 0.0
+    return (time.monotonic(), no_core, *_spent.values())
 
 
 def work(path: Path, seconds: float, wait_for_all: Callable[[], object]) -> Waits:
@@ -47,7 +66,7 @@ def work(path: Path, seconds: float, wait_for_all: Callable[[], object]) -> Wait
         study.tell(s, s.params["x"])
         told = now()
         for call, (a, b) in zip(CALLS, ((began, asked), (asked, told), (began, told)), strict=True):
-            waits[call].append((b[0] - a[0], b[1] - a[1]))
+            waits[call].append([later - before for before, later in zip(a, b, strict=True)])
     return waits
 
 
@@ -80,20 +99,17 @@ def main(policy: str, workers: int, seconds: float) -> dict[str, float]:
         reports = forked(workers, path, seconds)
     figures: dict[str, float] = {"workers": len(reports)}
     for call in CALLS:
-        waits = [(seconds, idle) for report in reports for seconds, idle in report[call]]
-        longest, without_core = max(waits)
-        figures |= _spread(call, [seconds for seconds, _ in waits])
-        figures |= {f"{call} longest, without a core": without_core / longest}
-        figures |= _spread(f"{call} running", [seconds - idle for seconds, idle in waits])
+        waits = [wait for report in reports for wait in report[call]]
+        median, (longest, *parts) = statistics.median(wait[0] for wait in waits), max(waits)
+        figures |= {f"{call} median": median, f"{call} longest": longest, f"{call} longest / median": longest / median}
+        figures |= {f"{call} longest, {part}": spent / longest for part, spent in zip(PARTS, parts, strict=True)}
     steps = [len(report["step"]) for report in reports]
     mean = statistics.mean(steps)
     return figures | {"steps": sum(steps), "least share": min(steps) / mean, "largest share": max(steps) / mean}
 
 
-def _spread(what: str, waits: list[float]) -> dict[str, float]:
-    median, longest = statistics.median(waits), max(waits)
-    return {f"{what} median": median, f"{what} longest": longest, f"{what} longest / median": longest / median}
-
+Queue.enter = timed("in the queue", Queue.enter)  # type: ignore[method-assign]
+Raw.keep = timed("in the commit", Raw.keep)  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     print(json.dumps({k: round(v, 4) for k, v in main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])).items()}))

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from driftwise import Float, Study
-from driftwise.store import Choice, Chosen, Entry, Outcome, View
+from driftwise.store import Choice, Chosen, NewObservation, Outcome, View
 
 HARMS = ("lock-outs", "errors", "other answers")
 # It releases its lock at the end of a `with`, before which a trace function can raise, but no signal's handler runs.
@@ -67,7 +67,7 @@ class Pair:
             return study.tell(study.ask(key=key), reward)
 
         def loaded(study: Study, key: str) -> Any:
-            study._log.load([Entry((y, y), Outcome(y), key=f"{key} {i}") for i, y in enumerate(rewards)])
+            study._log.load([NewObservation((y, y), Outcome(y), key=f"{key} {i}") for i, y in enumerate(rewards)])
             return study.describe().counts
 
         def corrected(study: Study, key: str) -> Any:

@@ -24,7 +24,7 @@ from driftwise import RBF, Candidates, Study
 from driftwise.errors import NotFoundError
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
-from driftwise.store import Chosen, Entry, Log, Outcome
+from driftwise.store import Chosen, Log, NewObservation, Outcome
 
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
 ROUNDS_A_FILE = 20
@@ -42,9 +42,9 @@ def three(view):
     return lambda: tuple(Chosen((x,), float(view.counts.last + 1)) for x in (0.1, 0.2, 0.3))
 
 
-def rows_of(i: int) -> list[Entry]:
+def rows_of(i: int) -> list[NewObservation]:
     """What is imported in round i: told apart by their rewards."""
-    return [Entry((j / 10,), Outcome(1000.0 + i + j / 8), key=f"row {i} {j}") for j in range(5)]
+    return [NewObservation((j / 10,), Outcome(1000.0 + i + j / 8), key=f"row {i} {j}") for j in range(5)]
 
 
 class Interrupted(BaseException):

@@ -7,16 +7,17 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.store import FAILED, Choice, Chosen, Entry, Log, Outcome, SqliteStore, View, open_store
+from driftwise.store import FAILED, Choice, Chosen, Log, NewObservation, Outcome, SqliteStore, View, open_store
 
 
 def several(view: View) -> Choice:
     return lambda: tuple(Chosen((x,), 1.0) for x in (0.1, 0.2, 0.3))
 
 
-def rows(count: int) -> list[Entry]:
+def rows(count: int) -> list[NewObservation]:
     return [
-        Entry((i / count,) * 100, FAILED if i % 9 == 0 else Outcome(float(i)), key=f"{count} {i}") for i in range(count)
+        NewObservation((i / count,) * 100, FAILED if i % 9 == 0 else Outcome(float(i)), key=f"{count} {i}")
+        for i in range(count)
     ]
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from driftwise import Candidates, Study
-from driftwise.store import Choice, Chosen, Entry, Outcome, View, connection
+from driftwise.store import Choice, Chosen, NewObservation, Outcome, View, connection
 
 
 def three(view: View) -> Choice:
@@ -33,7 +33,7 @@ def main(path: str, synchronous: str) -> None:
             os.write(1, b"ack correct\n")
             study._log.ask_many(f"b{i}", three, 2, 3)
             os.write(1, b"ack ask for three\n")
-            study._log.load([Entry((0.5,), Outcome(1.0), key=f"row {i} {j}") for j in range(50)])
+            study._log.load([NewObservation((0.5,), Outcome(1.0), key=f"row {i} {j}") for j in range(50)])
             os.write(1, b"ack load\n")
     study._store.rename("s", "t")
     os.write(1, b"ack rename\n")

@@ -228,7 +228,7 @@ def _gammas(prior_strength: float, n: int) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
+class FittedWindow:
     """What one expert makes its forecasts of: its observations, from index `first` on, and their correlations."""
 
     expert: Expert
@@ -312,15 +312,15 @@ class Bank:
     def forecasts(self, experts: Sequence[Expert], data: Observations) -> list[Forecast]:
         return [window.forecast()[0] for window in self._windows(experts, data)]
 
-    def _windows(self, experts: Sequence[Expert], data: Observations) -> Iterator[Window]:
+    def _windows(self, experts: Sequence[Expert], data: Observations) -> Iterator[FittedWindow]:
         for e, A in zip(experts, self._correlations(experts, data), strict=True):
             yield self.window(e, A, data, slice(data.place(e.since), len(data)))
 
-    def window(self, expert: Expert, A: Array, data: Observations, used: slice) -> Window:
+    def window(self, expert: Expert, A: Array, data: Observations, used: slice) -> FittedWindow:
         """`expert` on the observations `used` of `data`, whose correlations are A."""
         noises, known = noises_of(expert, data)[used], data.known_noise
         ours = None if known is None else known[used]
-        return Window(expert, used.start, A, data.targets[used], noises, ours, self.prior_strength)
+        return FittedWindow(expert, used.start, A, data.targets[used], noises, ours, self.prior_strength)
 
     def extended(self, fits: Sequence[Fit], data: Observations, *, known: int) -> list[Fit]:
         """The fits after further observations: they are fits to the first `known` of `data`."""

@@ -17,7 +17,7 @@ from driftwise.errors import InvalidInput
 from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
 from driftwise.lab.statistics import student
-from driftwise.lab.trials import Outcome, Trial
+from driftwise.lab.trials import Trial, TrialOutcome
 
 WORLD = "deng-abrupt"
 HEADER = ("policy", "regret", "95% interval", "per step", "µs per step")
@@ -108,7 +108,7 @@ def _world(env: str | None, rewards: Path | None, points: Path | None, asked: Ma
         return environment(name, **options)
 
 
-def _record(outcome: Outcome) -> dict[str, Any]:
+def _record(outcome: TrialOutcome) -> dict[str, Any]:
     result, total = outcome.result, float(outcome.regret.sum())
     return {
         "policy": result.policy,
@@ -121,7 +121,7 @@ def _record(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _print(outcomes: Sequence[Outcome], labels: Sequence[str], title: str) -> None:
+def _print(outcomes: Sequence[TrialOutcome], labels: Sequence[str], title: str) -> None:
     totals = {
         label: student(np.array([float(o.regret.sum()) for o in outcomes if o.result.policy == label]))
         for label in labels

@@ -63,5 +63,6 @@ def _say(path: Path, findings: list[Finding], saved: list[Salvaged]) -> None:
         show.say(f"{what}: {each.problem}")
     for s in saved:
         lost = f"; {counted(s.lost, 'number')} lost" if s.lost else ""
+        lost += f"; {counted(s.uncorrected, 'correction')} lost" if s.uncorrected else ""
         copied = f"{counted(s.observations, 'observation')}, {counted(s.suggestions, 'suggestion')}"
         show.say(f"Copied {s.study!r}: {copied}{lost}")

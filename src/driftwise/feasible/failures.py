@@ -19,16 +19,17 @@ workers crash"). Each such hypothesis is weighted by how well it predicted the e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from driftwise import limits
 from driftwise.records import Array, Observation
-from driftwise.spaces import Box, Space
+from driftwise.spaces import Candidates, Joint, Space
 
 ENTRIES = 200  # of the log that are looked at, at most
 WORKS = 0.9  # π, the probability that a setting works of which nothing is known
@@ -66,7 +67,8 @@ class Failures:
 
     def works(self, X: Array, number: int) -> Array:
         """The probability that each row of X works in step `number`: (m,)."""
-        total, size = np.empty(len(X)), max(limits.PART // max(self.entries.X.size, 1), 1)
+        total, numbers = np.empty(len(X)), len(self.scales) * len(self.entries.worked)
+        size = max(limits.PART // max(numbers, self.entries.X.shape[1]), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             D = distances(X[rows], self.entries.X, self.scales)
@@ -139,8 +141,8 @@ def telegraph(a: Array, b: Array) -> Array:
 
 def distances(X: Array, Y: Array, scales: Array) -> Array:
     """Distances between the rows of X and Y, by each hypothesis: (H, m, n)."""
-    squares = np.square(X[:, None, :] - Y[None, :, :]) @ np.square(scales).T
-    return np.sqrt(np.moveaxis(squares, 2, 0))
+    matters = [scale > 0 for scale in scales]
+    return np.array([cdist(X[:, j] * s[j], Y[:, j] * s[j]) for s, j in zip(scales, matters, strict=True)])
 
 
 def prior_weights(H: int) -> Array:
@@ -150,17 +152,16 @@ def prior_weights(H: int) -> Array:
 
 def hypotheses(space: Space) -> Array:
     """The scales of all parameters together, and of each alone if there are several: (H, d)."""
-    parts, sides = list(parameters(space)), np.ones(space.dim)
-    if not isinstance(space, Box):
-        spread = np.ptp(space.points, axis=0)
-        sides = np.where(spread > 0, spread, 1.0)
-    each = 1 / (LENGTH * sides)
+    places, each = np.arange(space.dim), 1 / (LENGTH * extent(space))
+    parts = [places[j : j + 1] for j in places] if isinstance(space, Candidates) else [places[s] for s in space.slices]
     together = each / math.sqrt(max(len(parts), 2) / 2)
-    alone = [np.where(np.isin(np.arange(space.dim), part), each, 0.0) for part in parts]
+    alone = [np.where(np.isin(places, part), each, 0.0) for part in parts]
     return np.array([together, *(alone if 1 < len(alone) <= ALONE else [])])
 
 
-def parameters(space: Space) -> Iterator[NDArray[np.intp]]:
-    """The coordinates of each parameter."""
-    places = np.arange(space.dim)
-    yield from (places[s] for s in space.slices) if isinstance(space, Box) else (places[j : j + 1] for j in places)
+def extent(space: Space) -> Array:
+    """The extent along each coordinate: 1 in a unit cube, as they come on candidates. (d,)"""
+    if isinstance(space, Joint):
+        return np.concatenate([extent(space.settings), extent(space.context)])
+    sides = np.ptp(space.points, axis=0) if isinstance(space, Candidates) else np.ones(space.dim)
+    return np.where(sides > 0, sides, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Levels:
 
 
 ASKED = Levels(working=0.8, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
-CAUTIOUS = Levels(working=0.9, holding=0.9)  # for what is recommended
+CAUTIOUS = replace(ASKED, holding=0.9)  # for what is recommended
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +57,10 @@ class Gate:
     def __call__(self, X: Array) -> NDArray[np.bool_]:
         kept = np.ones(len(X), dtype=bool)
         if self.failures is not None:
-            kept[kept] = self.failures.works(X[kept], self.number) >= self.working
+            kept &= self.failures.works(X, self.number) >= self.working
         for measured in self.measured:
-            kept[kept] = measured.holds(X[kept]) >= measured.enough
+            some = X if kept.all() else X[kept]  # all candidates, as they are, are looked up and not computed
+            kept[kept] = measured.holds(some) >= measured.enough
         return kept
 
     def probability(self, X: Array) -> Array:
@@ -101,8 +102,9 @@ def passing(gate: Gate, X: Array) -> Passing | None:
 
 def settings(space: Space, ask: Ask, tried: tuple[Point, ...]) -> Array:
     """Settings that may be chosen: all there are if they are listed, else those tried and some at random: (m, d)."""
-    if space.points is not None:
-        return space.points[may(ask, space.points)]
+    if (listed := space.listed(ask)) is not None:
+        kept = may(ask, listed)
+        return listed if kept.all() else listed[kept]
     drawn = space.sample(generator(ask.seed, ask.number, Stream.RESTRICTED), SAMPLED)
     known = [np.array(tried).reshape(-1, space.dim), examples(ask.allowed).reshape(-1, space.dim), drawn]
     X = with_fixed(ask, np.vstack(known))

@@ -15,7 +15,16 @@ from driftwise.feasible.failures import ENTRIES, Failures
 from driftwise.feasible.gate import ASKED, CAUTIOUS, Gate, Levels, Measured, Only, likeliest, passing, settings
 from driftwise.feasible.limits import Limit, as_limits, caution, probability
 from driftwise.gp.belief import Belief
-from driftwise.policies.base import AnyPolicy, Around, Decision, a_policy, decision, replay
+from driftwise.policies.base import (
+    AnyPolicy,
+    Around,
+    Decision,
+    a_policy,
+    check_restrictable,
+    decision,
+    replay,
+    restrictable,
+)
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.spaces import Space, all_of
 from driftwise.spaces.restricted import may, with_fixed
@@ -83,7 +92,7 @@ class Feasible(Around):
     where: Any = None
     limits: tuple[tuple[str, Limit], ...] = ()
     safe: bool = False
-    begin: Point | None = None  # known to be safe, in the coordinates of the space
+    begin: Point | None = None  # known to be safe; coordinates that an ask fixes are replaced by its own
     delta: float = 0.05
 
     def __post_init__(self) -> None:
@@ -94,6 +103,8 @@ class Feasible(Around):
             raise InvalidInput(
                 f"limits must be on different measures, got {', '.join(name for name, _ in self.limits)}"
             )
+        if self.where is not None or self.limits:
+            check_restrictable(self.inner, "limits" if self.limits else "where")
         if self.limits:
             self._check_belief()
         if self.safe and (self.begin is None or not self.limits):
@@ -105,6 +116,11 @@ class Feasible(Around):
             self.inner.belief(self.inner.start(), Ask(1, 1.0))
         except InvalidInput as error:
             raise InvalidInput(f"limits need a policy that has a belief, got {self.inner.name}: {error}") from None
+
+    @cached_property
+    def _obeys(self) -> bool:
+        """Whether `inner` can be told where to choose; if not, failures are recorded, and it is left alone."""
+        return restrictable(self.inner)
 
     def within(self) -> AnyPolicy:
         return self.inner
@@ -139,7 +155,7 @@ class Feasible(Around):
         )
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        """Whether it may count for where settings fail, or for the reward if the newer ones are of no use to `inner`."""
+        """Whether it may count for where settings fail, or for the reward if newer ones are of no use to `inner`."""
         if self.memory is None or newer < self._counting:
             return True
         return newer < self.memory and self.inner.remembers(number, newest=newest, newer=0)
@@ -149,15 +165,15 @@ class Feasible(Around):
     def decide(self, state: FeasibleState, ask: Ask) -> Decision:
         ask = self._known(ask)
         gate = self._gate(state, ask, ASKED)
-        if gate is None:
+        X = np.zeros((0, 0)) if gate is None else settings(self.space, ask, self._points(state))
+        if gate is None or not len(X):
             return decision(self.inner, state.reward.state, ask)
-        if self.safe and len(gate.measured) < len(self.limits):  # nothing is known yet of some of them
-            return Decision(self._tried(state, ask)[0])
-        X = settings(self.space, ask, self._points(state))
-        through = passing(gate, X)
-        if through is not None:
+        tried = self._tried(state, ask) if self.safe else X
+        if self.safe and len(tried) and len(gate.measured) < len(self.limits):  # nothing is known yet of some of them
+            return Decision(tried[0])
+        if (through := passing(gate, X)) is not None:
             return decision(self.inner, state.reward.state, replace(ask, allowed=all_of(ask.allowed, through)))
-        return Decision(likeliest(gate, self._tried(state, ask) if self.safe else X))
+        return Decision(likeliest(gate, tried if len(tried) else X))
 
     def _known(self, ask: Ask) -> Ask:
         """The ask with the constraints that are known."""
@@ -165,6 +181,8 @@ class Feasible(Around):
 
     def _gate(self, state: FeasibleState, ask: Ask, levels: Levels) -> Gate | None:
         """What is restricted beyond that; None: nothing."""
+        if not self._obeys:
+            return None
         every = [self._measured(state, name, limit, ask, levels) for name, limit in self.limits]
         measured = tuple(known for known in every if len(known.belief))
         if state.failures is None and not measured and not self.safe:
@@ -223,8 +241,9 @@ class Feasible(Around):
             return ask
         X = settings(self.space, ask, self._points(state))
         through = passing(gate, X)
-        best = X if through is not None or not len(X) else likeliest(gate, X)[None]
-        return replace(ask, allowed=all_of(ask.allowed, through or Only(best)))
+        if not len(X):
+            return ask
+        return replace(ask, allowed=all_of(ask.allowed, through or Only(likeliest(gate, X)[None])))
 
     @property
     def diagnose(self) -> Callable[[FeasibleState, Ask], Any]:

@@ -17,6 +17,10 @@ from scipy.linalg import blas, lapack
 from driftwise.errors import InvalidInput
 from driftwise.records import Array
 
+# The C library of Linux returns a freed block above a threshold to the system, and memory that comes back costs a page
+# fault for every 4 kB. The threshold is raised once a larger block was freed: by this one, which is never written to.
+np.empty(2**20)
+
 JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, ×10, ...
 
 

@@ -13,7 +13,7 @@ from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
 from driftwise.lab.statistics import Interval, student
 from driftwise.lab.traces import Trace, optima, trace, truth
-from driftwise.lab.trials import Contender, Outcome, Trial, changes_of
+from driftwise.lab.trials import Contender, Trial, TrialOutcome, changes_of
 from driftwise.records import Array
 from driftwise.theory.information import greedy_gain
 from driftwise.theory.schedules import known_budget
@@ -86,7 +86,7 @@ def plan(world: str, *, seeds: int, horizon: int = HORIZON) -> list[Trial]:
 
 def play(plans: Sequence[Sequence[Trial]], *, jobs: int = 1, done: Callable[[], None] = lambda: None) -> list[Scene]:
     """Performs the plans of several environments; `done` is called after each of the `runs`."""
-    outcomes: list[Outcome] = perform_all(
+    outcomes: list[TrialOutcome] = perform_all(
         _slowest_first([trial for trials in plans for trial in trials]), workers=jobs, tell=done
     )
     looked = [Look(trial) for trials in plans for trial in median_run(trials, outcomes)]
@@ -108,7 +108,7 @@ def mean_variation(worlds: Sequence[SeededEnvironment], horizon: int) -> float:
     return float(np.mean([world.variation(horizon) for world in worlds]))
 
 
-def median_run(trials: Sequence[Trial], outcomes: Iterable[Outcome]) -> list[Trial]:
+def median_run(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome]) -> list[Trial]:
     """The contenders that are shown, on the seed whose GP-UCB regret is the median of the seeds that all have run."""
     ran_by_all = {trial.seed for trial in trials if trial.contender.name == AUTO}
     name, plain = trials[0].case.name, trials[0].contender.label
@@ -118,7 +118,7 @@ def median_run(trials: Sequence[Trial], outcomes: Iterable[Outcome]) -> list[Tri
     return [trial for trial in trials if trial.seed == shown][:SHOWN]
 
 
-def scene(trials: Sequence[Trial], outcomes: Iterable[Outcome], closeups: Iterable[Closeup]) -> Scene:
+def scene(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome], closeups: Iterable[Closeup]) -> Scene:
     """What came of one environment's trials."""
     name, horizon = trials[0].case.name, trials[0].horizon
     worlds = [trials[0].case.environment(seed) for seed in sorted({trial.seed for trial in trials})]

@@ -76,7 +76,7 @@ class Trial:
         """What trials have in common that differ by seed alone."""
         return self.suite, self.case.name, self.contender.label
 
-    def perform(self) -> Outcome:
+    def perform(self) -> TrialOutcome:
         began, cpu = time.perf_counter(), time.process_time()
         policy_clock, world_clock = Clock(), Clock()
         world = world_clock(self.case.environment, self.seed)
@@ -97,7 +97,7 @@ class Trial:
             environment=share * world_clock.seconds,
             rest=share * (wall - policy_clock.seconds - world_clock.seconds),
         )
-        return Outcome(result, timing, np.array([step.regret for step in steps]))
+        return TrialOutcome(result, timing, np.array([step.regret for step in steps]))
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Timing:
     rest: float
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """What a trial returns: what is stored of it, and the regret of every step for those who draw it."""
 
     result: Result

@@ -107,7 +107,7 @@ def argmax_within(score: Score, space: Restrictable, ask: Ask) -> Array:
     """Where `score` is largest of all that may be chosen: the maximum over the parameters that are not fixed."""
     if space.points is not None:
         return best_allowed(score, space.points, ask)
-    part = Part.of(space, ask)
+    part = FreePart.of(space, ask)
     within = Within(OnPart(score, part), part.allowed)
     if part.box is None:
         return best_allowed(score, part.origin[None], ask)
@@ -127,7 +127,7 @@ def draw(space: Any, ask: Ask) -> Array:
         if not len(kept):
             raise nothing(ask, len(points))
         return np.asarray(points[kept[rng.integers(len(kept))]])
-    part = Part.of(space, ask)
+    part = FreePart.of(space, ask)
     if part.box is None:
         return best_allowed(_Flat(), part.origin[None], ask)
     X, tried = _drawn(part.box, part.allowed, rng, enough=1)
@@ -138,7 +138,7 @@ def draw(space: Any, ask: Ask) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FreePart:
     """A box without the parameters that an ask fixes, and the rule as it is there."""
 
     box: Any  # None: all are fixed
@@ -147,7 +147,7 @@ class Part:
     rule: Allowed | None
 
     @classmethod
-    def of(cls, space: Restrictable, ask: Ask) -> Part:
+    def of(cls, space: Restrictable, ask: Ask) -> FreePart:
         origin = with_fixed(ask, np.zeros((1, space.dim)))[0]
         fixed = {place for place, _ in ask.fixed}
         free = np.array([j for j in range(space.dim) if j not in fixed], dtype=np.intp)
@@ -177,7 +177,7 @@ class OnPart:
     """A score of the whole as one of the part."""
 
     score: Score
-    part: Part
+    part: FreePart
 
     def __call__(self, X: Array) -> Array:
         return self.score(self.part.whole(X))

@@ -21,7 +21,6 @@ from driftwise.spaces.parameters import Choice, Float, Int
 from driftwise.spaces.rules import (
     Among,
     Call,
-    Chain,
     Compare,
     Every,
     Literal,
@@ -30,6 +29,7 @@ from driftwise.spaces.rules import (
     NumericChoice,
     Power,
     Rule,
+    Series,
     Some,
 )
 
@@ -65,7 +65,7 @@ class Text(NamedTuple):
     value: Any
 
 
-class Chosen(NamedTuple):
+class ChosenValue(NamedTuple):
     """A Choice."""
 
     name: str
@@ -73,7 +73,7 @@ class Chosen(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    tree: Any  # a Rule, a Number, a Text or a Chosen
+    tree: Any  # a Rule, a Number, a Text or a ChosenValue
     at: int  # where it begins
 
 
@@ -81,7 +81,7 @@ def parse(text: str, parameters: Parameters) -> Rule:
     """The tree of a rule on these parameters.
 
     >>> parse("n * 2 <= 8", {"n": Int(1, 9)})
-    Compare(left=Chain(first=Numeric(name='n'), rest=(('*', Literal(value=2.0)),)), operation='<=', right=Literal(...
+    Compare(left=Series(first=Numeric(name='n'), rest=(('*', Literal(value=2.0)),)), operation='<=', right=Literal(...
     """
     parser = Parser(checked(text), dict(parameters))
     parsed = parser.any_of()
@@ -209,7 +209,7 @@ class Parser:
 
     def compared(self, left: Parsed, operation: Token, right: Parsed) -> Rule:
         for one, other in ((left, right), (right, left)):
-            fits = isinstance(one.tree, Chosen) and isinstance(other.tree, Text | Literal)
+            fits = isinstance(one.tree, ChosenValue) and isinstance(other.tree, Text | Literal)
             if fits and operation.text in ("==", "!="):
                 same = self.has(one.tree, [other])
                 return same if operation.text == "==" else same.opposite()
@@ -225,7 +225,7 @@ class Parser:
         while self.take(","):
             values.append(self.value())
         self.expect("]")
-        if isinstance(left.tree, Chosen):
+        if isinstance(left.tree, ChosenValue):
             return self.has(left.tree, values)
         number = self.number(left)
         return Some(tuple(Compare(number, "==", self.number(value)) for value in values))
@@ -236,7 +236,7 @@ class Parser:
             self.refuse("a list has values only: numbers, 'text', true, false or none", value.at)
         return value
 
-    def has(self, chosen: Chosen, values: Sequence[Parsed]) -> Rule:
+    def has(self, chosen: ChosenValue, values: Sequence[Parsed]) -> Rule:
         """The Choice has one of these values, which must be among its own."""
         taken = [False] * chosen.choice.size
         for value, at in values:
@@ -255,7 +255,7 @@ class Parser:
         tree = parsed.tree
         if isinstance(tree, Compare | Among | Every | Some):
             return tree
-        if isinstance(tree, Chosen) and all(isinstance(value, bool) for value in tree.choice.values):
+        if isinstance(tree, ChosenValue) and all(isinstance(value, bool) for value in tree.choice.values):
             return Among(tree.name, tuple(value is True for value in tree.choice.values))
         return self.refuse("expected a comparison, as workers < 16", parsed.at)
 
@@ -272,7 +272,7 @@ class Parser:
         rest: list[tuple[str, Number]] = []
         while operation := self.take(*operations):
             rest.append((operation.text, self.number(make())))
-        return first if not rest else Parsed(Chain(self.number(first), tuple(rest)), first.at)
+        return first if not rest else Parsed(Series(self.number(first), tuple(rest)), first.at)
 
     def signed(self) -> Parsed:
         taken = self.take("-")
@@ -281,7 +281,7 @@ class Parser:
         number = self.number(self.deeper(self.signed))
         if isinstance(number, Literal):
             return Parsed(Literal(-number.value), taken.at)
-        return Parsed(Chain(Literal(0.0), (("-", number),)), taken.at)
+        return Parsed(Series(Literal(0.0), (("-", number),)), taken.at)
 
     def power(self) -> Parsed:
         base = self.atom()
@@ -331,19 +331,19 @@ class Parser:
             self.refuse(f"a number must be at most {checks.LARGEST:g}", at)
         return number
 
-    def parameter(self, name: str, at: int) -> Number | Chosen:
+    def parameter(self, name: str, at: int) -> Number | ChosenValue:
         if name not in self.parameters:
             fix = _nearest(name, list(self.parameters))
             self.refuse(f"there is no parameter {name!r}; there are {', '.join(self.parameters)}{fix}", at)
         parameter = self.parameters[name]
-        return Chosen(name, parameter) if isinstance(parameter, Choice) else Numeric(name)
+        return ChosenValue(name, parameter) if isinstance(parameter, Choice) else Numeric(name)
 
     def number(self, parsed: Parsed) -> Number:
         """What was read, if it is a number; a Choice of numbers is one."""
         tree = parsed.tree
-        if isinstance(tree, Literal | Numeric | NumericChoice | Chain | Power | Call):
+        if isinstance(tree, Literal | Numeric | NumericChoice | Series | Power | Call):
             return tree
-        if isinstance(tree, Chosen) and all(_is_number(value) for value in tree.choice.values):
+        if isinstance(tree, ChosenValue) and all(_is_number(value) for value in tree.choice.values):
             return NumericChoice(tree.name, tuple(float(value) for value in tree.choice.values))
         return self.refuse(f"expected a number, but {self.described(parsed)}", parsed.at)
 
@@ -352,7 +352,7 @@ class Parser:
         if isinstance(tree, Numeric):
             known = self.parameters[tree.name]
             return f"{tree.name!r} is {'a number' if known is None else known.range}"
-        if isinstance(tree, Chosen):
+        if isinstance(tree, ChosenValue):
             return f"{tree.name!r} is {tree.choice.range}; compare it by ==, != or in with one of these"
         if isinstance(tree, Text):
             return f"{_written(tree.value)} is none"

@@ -22,7 +22,7 @@ from driftwise.records import Array
 Flags = NDArray[np.bool_]
 
 
-class Interval(NamedTuple):
+class Bounds(NamedTuple):
     """A number for each of m sets of settings: from `low` to `high`, or `odd`, where it may be no number at all."""
 
     low: Array  # (m,)
@@ -38,7 +38,7 @@ class Truth(NamedTuple):
 
 
 # what is known of each parameter: an interval, or which values of a Choice are possible, (m, k)
-Columns = Mapping[str, Interval | Flags]
+Columns = Mapping[str, Bounds | Flags]
 
 
 # --- numbers ------------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ Columns = Mapping[str, Interval | Flags]
 class Literal:
     value: float
 
-    def interval(self, columns: Columns) -> Interval:
+    def interval(self, columns: Columns) -> Bounds:
         m = len(_any(columns))
         return exactly(np.full(m, self.value))
 
@@ -59,9 +59,9 @@ class Numeric:
 
     name: str
 
-    def interval(self, columns: Columns) -> Interval:
+    def interval(self, columns: Columns) -> Bounds:
         known = columns[self.name]
-        assert isinstance(known, Interval)
+        assert isinstance(known, Bounds)
         return known
 
 
@@ -72,21 +72,21 @@ class NumericChoice:
     name: str
     values: tuple[float, ...]
 
-    def interval(self, columns: Columns) -> Interval:
+    def interval(self, columns: Columns) -> Bounds:
         possible, values = np.asarray(columns[self.name]), np.array(self.values)
         low = np.where(possible, values, np.inf).min(axis=1)
         high = np.where(possible, values, -np.inf).max(axis=1)
-        return Interval(low, high, np.zeros(len(low), dtype=bool))
+        return Bounds(low, high, np.zeros(len(low), dtype=bool))
 
 
 @dataclass(frozen=True)
-class Chain:
+class Series:
     """first op second op third …, from left to right: sums, or products."""
 
     first: Number
     rest: tuple[tuple[str, Number], ...]
 
-    def interval(self, columns: Columns) -> Interval:
+    def interval(self, columns: Columns) -> Bounds:
         total = self.first.interval(columns)
         for operation, term in self.rest:
             total = OPERATIONS[operation](total, term.interval(columns))
@@ -100,10 +100,10 @@ class Power:
     base: Number
     exponent: float
 
-    def interval(self, columns: Columns) -> Interval:
+    def interval(self, columns: Columns) -> Bounds:
         a, p = self.base.interval(columns), abs(self.exponent)
         if not p.is_integer():  # of a number that is not negative
-            a = Interval(np.maximum(a.low, 0.0), np.maximum(a.high, 0.0), a.odd | (a.low < 0))
+            a = Bounds(np.maximum(a.low, 0.0), np.maximum(a.high, 0.0), a.odd | (a.low < 0))
         ends = np.stack([a.low**p, a.high**p])
         low = ends.min(axis=0)
         low = np.where((a.low < 0) & (a.high > 0) & (p % 2 == 0), 0.0, low)
@@ -118,19 +118,19 @@ class Call:
     function: str
     arguments: tuple[Number, ...]
 
-    def interval(self, columns: Columns) -> Interval:
+    def interval(self, columns: Columns) -> Bounds:
         parts = [argument.interval(columns) for argument in self.arguments]
         odd = np.logical_or.reduce([part.odd for part in parts])
         if self.function == "abs":
             [a] = parts
             across = (a.low < 0) & (a.high > 0)
             ends = np.stack([np.abs(a.low), np.abs(a.high)])
-            return Interval(np.where(across, 0.0, ends.min(axis=0)), ends.max(axis=0), odd)
+            return Bounds(np.where(across, 0.0, ends.min(axis=0)), ends.max(axis=0), odd)
         pick = np.minimum if self.function == "min" else np.maximum
-        return Interval(pick.reduce([part.low for part in parts]), pick.reduce([part.high for part in parts]), odd)
+        return Bounds(pick.reduce([part.low for part in parts]), pick.reduce([part.high for part in parts]), odd)
 
 
-Number = Literal | Numeric | NumericChoice | Chain | Power | Call
+Number = Literal | Numeric | NumericChoice | Series | Power | Call
 
 
 # --- rules --------------------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def names_in(tree: Rule | Number) -> frozenset[str]:
             return frozenset()
         case Numeric(name) | NumericChoice(name) | Among(name):
             return frozenset([name])
-        case Chain(first, rest):
+        case Series(first, rest):
             return names_in(first).union(*(names_in(term) for _, term in rest))
         case Power(base):
             return names_in(base)
@@ -232,36 +232,36 @@ def names_in(tree: Rule | Number) -> frozenset[str]:
 # --- intervals ----------------------------------------------------------------------------------------------------
 
 
-def exactly(values: Array) -> Interval:
+def exactly(values: Array) -> Bounds:
     """Each of these numbers."""
-    return Interval(values, values, np.zeros(len(values), dtype=bool))
+    return Bounds(values, values, np.zeros(len(values), dtype=bool))
 
 
 def _any(columns: Columns) -> Array:
     first = next(iter(columns.values()))
-    return first.low if isinstance(first, Interval) else np.asarray(first)
+    return first.low if isinstance(first, Bounds) else np.asarray(first)
 
 
-def _tidy(low: Array, high: Array, odd: Flags) -> Interval:
+def _tidy(low: Array, high: Array, odd: Flags) -> Bounds:
     """Where an end is no number, as ∞ − ∞, nothing is known."""
     lost = np.isnan(low) | np.isnan(high)
-    return Interval(np.where(lost, -np.inf, low), np.where(lost, np.inf, high), odd | lost)
+    return Bounds(np.where(lost, -np.inf, low), np.where(lost, np.inf, high), odd | lost)
 
 
-def _added(a: Interval, b: Interval) -> Interval:
+def _added(a: Bounds, b: Bounds) -> Bounds:
     return _tidy(a.low + b.low, a.high + b.high, a.odd | b.odd)
 
 
-def _subtracted(a: Interval, b: Interval) -> Interval:
+def _subtracted(a: Bounds, b: Bounds) -> Bounds:
     return _tidy(a.low - b.high, a.high - b.low, a.odd | b.odd)
 
 
-def _multiplied(a: Interval, b: Interval) -> Interval:
+def _multiplied(a: Bounds, b: Bounds) -> Bounds:
     corners = np.stack([a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high])
     return _tidy(corners.min(axis=0), corners.max(axis=0), a.odd | b.odd)
 
 
-def _divided(a: Interval, b: Interval) -> Interval:
+def _divided(a: Bounds, b: Bounds) -> Bounds:
     across = (b.low <= 0) & (b.high >= 0)  # by zero, perhaps: anything, or no number
     corners = np.stack([a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high])
     low, high = np.where(across, -np.inf, corners.min(axis=0)), np.where(across, np.inf, corners.max(axis=0))

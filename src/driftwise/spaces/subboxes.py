@@ -17,7 +17,7 @@ from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces.box import Box
 from driftwise.spaces.parameters import Choice, Float, Int
-from driftwise.spaces.rules import Columns, Every, Flags, Interval, Rule, names_in
+from driftwise.spaces.rules import Bounds, Columns, Every, Flags, Rule, names_in
 
 Places = NDArray[np.intp]
 
@@ -29,7 +29,7 @@ HOMES = 4  # settings that are tried in a part: its middle, and some at random
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Explored:
     """Some settings that are allowed, about which share of the box is, and whether every part of it was decided."""
 
     examples: Array  # (k, d)
@@ -57,10 +57,10 @@ class Parts:
         return Parts(np.vstack([self.low, other.low]), np.vstack([self.high, other.high]), values)
 
 
-def explore(box: Box, rules: tuple[Rule, ...], allowed: Callable[[Array], Flags]) -> Found:
+def explore(box: Box, rules: tuple[Rule, ...], allowed: Callable[[Array], Flags]) -> Explored:
     """What all of the rules allow."""
     search = _Search(box, Every(rules), allowed)
-    return search.run() if rules else Found(box.sample(generator(0), KEPT), 1.0, exhausted=True)
+    return search.run() if rules else Explored(box.sample(generator(0), KEPT), 1.0, exhausted=True)
 
 
 @dataclass
@@ -74,8 +74,9 @@ class _Search:
         named = names_in(self.rule)
         self.used = np.array([name in named for name in self.box.names])
         self.rng = generator(0)
+        self.decided = True  # so far; a part too narrow to be halved may be undecided
 
-    def run(self) -> Found:
+    def run(self) -> Explored:
         parts, looked = self._whole(), 0
         found: list[Array] = []
         share = 0.0
@@ -91,7 +92,8 @@ class _Search:
         examples = np.vstack(found) if found else np.zeros((0, self.box.dim))
         if len(parts):
             share += float(self._volume(parts) @ self.allowed(self._settings(parts, middle=True)))
-        return Found(examples[:: -(-len(examples) // KEPT)] if len(examples) else examples, share, not len(parts))
+        some = examples[:: max(-(-len(examples) // KEPT), 1)]
+        return Explored(some, share, exhausted=self.decided and not len(parts))
 
     def _whole(self) -> Parts:
         low = np.array([[float(p.low) if isinstance(p, Int) else 0.0 for p in self.parameters]])
@@ -100,7 +102,7 @@ class _Search:
         return Parts(low, high, values)
 
     def _columns(self, parts: Parts) -> Columns:
-        columns: dict[str, Interval | Flags] = {}
+        columns: dict[str, Bounds | Flags] = {}
         for j, (name, p) in enumerate(self.box.parameters):
             values = parts.values[j]
             if values is not None:
@@ -108,7 +110,7 @@ class _Search:
             else:
                 ends = parts.low[:, j], parts.high[:, j]
                 low, high = ends if isinstance(p, Int) else (p.value(u) for u in ends)  # type: ignore[union-attr]
-                columns[name] = Interval(low, high, np.zeros(len(low), dtype=bool))
+                columns[name] = Bounds(low, high, np.zeros(len(low), dtype=bool))
         return columns
 
     def _widths(self, parts: Parts) -> Array:
@@ -138,6 +140,8 @@ class _Search:
             widths[one, j] = 0.0
         along = np.argmax(widths, axis=1)
         left = np.flatnonzero(widths.max(axis=1) > 0)
+        floats = any(isinstance(p, Float) and used for p, used in zip(self.parameters, self.used, strict=True))
+        self.decided &= len(left) == len(parts) or not floats
         parts, along = parts.take(left), along[left]
         halves = [Parts(parts.low.copy(), parts.high.copy(), _copied(parts.values)) for _ in range(2)]
         for j, p in enumerate(self.parameters):
@@ -167,13 +171,13 @@ class _Search:
             return []
         most = limits.rows(self.box.dim, most=AT_ONCE)
         X = np.vstack([self._settings(parts, middle=home == 0)[:most] for home in range(HOMES)])
-        return [X[self.allowed(X)]] if self.allowed(X).any() else []
+        allowed = X[self.allowed(X)]
+        return [allowed] if len(allowed) else []
 
     def _settings(self, parts: Parts, *, middle: bool) -> Array:
         """A setting of each part: its middle, as far as the rules speak of it, or one at random."""
         m = len(parts)
-        U = np.full((m, self.box.dim), 0.5)
-        U[:] = self.box.sample(self.rng, m)
+        U = self.box.sample(self.rng, m)
         for j, (p, s) in enumerate(zip(self.parameters, self.box.slices, strict=True)):
             values = parts.values[j]
             where = np.full(m, 0.5) if middle else self.rng.random(m)

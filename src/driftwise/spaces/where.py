@@ -15,8 +15,8 @@ from driftwise.rng import generator
 from driftwise.spaces.box import Box
 from driftwise.spaces.parameters import Choice, Float, Int
 from driftwise.spaces.rule_parser import Parameters, checked, parse
-from driftwise.spaces.rules import Columns, Every, Flags, Interval, Rule, Truth, exactly, names_in
-from driftwise.spaces.subboxes import Found, explore
+from driftwise.spaces.rules import Bounds, Columns, Every, Flags, Rule, Truth, exactly, names_in
+from driftwise.spaces.subboxes import Explored, explore
 
 MOST = 100  # rules
 ROUNDING = 4 * np.finfo(float).eps  # of a number that is decoded for many settings at once, relative to its range
@@ -71,9 +71,10 @@ class Where:
 
     def check(self, params: Params) -> None:
         """Refuse a setting that breaks a rule."""
-        X = np.array([self.space.to_unit(params)])
+        self.space.to_unit(params)  # it is refused where it is not in the space
+        columns = {name: _given(parameter, params[name]) for name, parameter in parameters_of(self.space).items()}
         for text, rule in zip(self.texts, self.rules, strict=True):
-            if not self._satisfied(rule, X)[0]:
+            if not _truth(rule, columns).sure[0]:
                 named = [name for name in self.space.names if name in names_in(rule)]
                 got = ", ".join(f"{name}={checks.shown(params[name])}" for name in named)
                 raise InvalidInput(
@@ -102,23 +103,23 @@ class Where:
         return self.found.share
 
     @cached_property
-    def found(self) -> Found:
+    def found(self) -> Explored:
         """Settings that are allowed; an error if there are none, or none was found."""
         found = self._explored(self.rules)
         if not len(found.examples):
             raise NothingAllowed(self._why(found))
         return found
 
-    def _explored(self, rules: tuple[Rule, ...]) -> Found:
+    def _explored(self, rules: tuple[Rule, ...]) -> Explored:
         some = Where(self.space, tuple(t for t, r in zip(self.texts, self.rules, strict=True) if r in rules))
         points = self.space.points
         if points is None and isinstance(self.space, Box):
             return explore(self.space, some.rules, some.allowed)
         X = self.space.sample(generator(0), SAMPLED) if points is None else points
         kept = some.allowed(X)
-        return Found(X[kept], float(kept.mean()), exhausted=points is not None)
+        return Explored(X[kept], float(kept.mean()), exhausted=points is not None)
 
-    def _why(self, found: Found) -> str:
+    def _why(self, found: Explored) -> str:
         """Which rules contradict each other: those without which the others would not."""
         if not found.exhausted:
             return (
@@ -160,7 +161,7 @@ def columns_of(space: Any, X: Array) -> Columns:
     return {name: _column(parameter, X[:, s]) for (name, parameter), s in pairs}
 
 
-def _column(parameter: Float | Int | Choice | None, U: Array) -> Interval | Flags:
+def _column(parameter: Float | Int | Choice | None, U: Array) -> Bounds | Flags:
     if parameter is None:
         return exactly(U[:, 0])
     if isinstance(parameter, Choice):
@@ -170,12 +171,19 @@ def _column(parameter: Float | Int | Choice | None, U: Array) -> Interval | Flag
     values = parameter.value(U[:, 0])
     about = ROUNDING * (max(abs(parameter.low), abs(parameter.high)) if not parameter.log else 16 * values)
     low, high = np.maximum(values - about, parameter.low), np.minimum(values + about, parameter.high)
-    return Interval(low, high, np.zeros(len(values), dtype=bool))
+    return Bounds(low, high, np.zeros(len(values), dtype=bool))
+
+
+def _given(parameter: Float | Int | Choice | None, value: Any) -> Bounds | Flags:
+    """A value that the user gave."""
+    return (
+        np.array([parameter.encode(value)]) > 0 if isinstance(parameter, Choice) else exactly(np.array([float(value)]))
+    )
 
 
 def decoded(space: Any, X: Array, names: frozenset[str]) -> Columns:
     """Settings exactly as the user gets them, one after the other, as far as the parameters of these names go."""
-    columns: dict[str, Interval | Flags] = {}
+    columns: dict[str, Bounds | Flags] = {}
     for (name, parameter), s in zip(parameters_of(space).items(), slices_of(space), strict=True):
         if name not in names:
             continue

@@ -1,7 +1,7 @@
 """The log of a study in SQLite, in a file or in memory.
 
 Read `base` first: the records and the three protocols of a store. `log` implements ask and tell, `view` the queries,
-`rows`, `outcomes`, `corrections`, `keys` and `checksums` what is stored, `loading` and `copies` many rows at a time.
+`rows`, `outcomes`, `corrections`, `keys` and `checksums` what is stored; `loading`, `copies`, `many`: in bulk.
 `sqlite` and `connection` hold transactions and locks, `queue` the turns of processes, `forks` and `files` what happens
 to files. `codec` turns descriptions into JSON and `config_diff` compares them. `verify` checks and salvages a file;
 `old_format` and `upgrade` read files of formats 1 and 2.
@@ -22,9 +22,9 @@ from driftwise.store.base import (
     Chosen,
     Correction,
     Counts,
-    Entry,
     Loaded,
     Log,
+    NewObservation,
     Outcome,
     Store,
     Told,
@@ -40,9 +40,9 @@ __all__ = [
     "Chosen",
     "Correction",
     "Counts",
-    "Entry",
     "Loaded",
     "Log",
+    "NewObservation",
     "Outcome",
     "SqliteStore",
     "Store",

@@ -131,7 +131,7 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NewObservation:
     """An observation to be loaded. One with a key is stored once, however often it is loaded."""
 
     x: Point
@@ -238,7 +238,7 @@ class Log(Protocol):
         """Store an outcome at a point that was not suggested, once for each key."""
         ...
 
-    def load(self, entries: Sequence[Entry], first: int = 1) -> Loaded:
+    def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
         """Store many such outcomes, all or none. An error counts them from `first`."""
         ...
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -13,13 +12,12 @@ from driftwise.records import Observation
 from driftwise.store import corrections, keys, rows, schema
 from driftwise.store.base import Asked, Correction, Counts, Outcome, outcome_of
 from driftwise.store.checksums import damaged
+from driftwise.store.many import batched
 from driftwise.store.rows import Standing
 from driftwise.store.schema import ABANDONED, ASKED, AWAITED, OBSERVED
 
 if TYPE_CHECKING:
     from driftwise.store.view import SqliteView
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Suggested:
 
 
 @dataclass(frozen=True)
-class Contents:
+class CopiedRows:
     """All that a log holds."""
 
     suggestions: Sequence[Suggested]  # in the order of their numbers
@@ -71,7 +69,7 @@ class Contents:
 class Whole:
     """A log and the suggestions of it that are pending."""
 
-    contents: Contents
+    contents: CopiedRows
     awaiting: rows.Awaiting
 
 
@@ -89,7 +87,7 @@ def read(view: SqliteView) -> Whole:
     for row in all_of(schema.observations, schema.observations.c.arrival):
         seen.append((rows.verified_observation(row), row.key))
         head = rows.chained(head, [row.checksum])
-    contents = Contents(suggested, seen, view.corrections())
+    contents = CopiedRows(suggested, seen, view.corrections())
     if contents.counts != view.counts or (head != view.head and view.standing.described):
         raise damaged("some of its rows are missing")
     return Whole(contents, view.standing.awaiting)
@@ -120,13 +118,6 @@ def _insert(connection: sa.Connection, insert: sa.Insert, written: Iterable[dict
         connection.execute(insert, batch)
         head = rows.chained(head, (row["checksum"] for row in batch))
     return head
-
-
-def batched(items: Iterable[Item], size: int = 1000) -> Iterator[list[Item]]:
-    """Lists of up to `size` items."""
-    rest = iter(items)
-    while batch := list(islice(rest, size)):
-        yield batch
 
 
 def pending(suggested: Sequence[Suggested]) -> rows.Awaiting:

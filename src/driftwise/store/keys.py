@@ -7,13 +7,14 @@ damaged index could hide a key, its suggestion or reward would be stored a secon
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from driftwise.store import schema
 from driftwise.store.checksums import checksum, damaged
+from driftwise.store.many import batched
 from driftwise.store.rows import Standing
 
 _K = schema.keys.c
@@ -22,6 +23,9 @@ _UP_TO = (
     .where(_K.study == sa.bindparam("s"), _K.kind == sa.bindparam("kind"), _K.key <= sa.bindparam("k"))
     .order_by(_K.key.desc())
     .limit(1)
+)
+_AMONG = sa.select(schema.keys).where(
+    _K.study == sa.bindparam("s"), _K.kind == sa.bindparam("kind"), _K.key.in_(sa.bindparam("keys", expanding=True))
 )
 _INSERT = sa.insert(schema.keys)
 _LINK = (
@@ -45,45 +49,56 @@ def insert(connection: sa.Connection, standing: Standing, kind: int, key: str, n
     if before is None:
         connection.execute(_INSERT, _row(standing.study, kind, FIRST, 0, key))
     else:
-        _link(connection, before, key)
+        connection.execute(_LINK, _link(before, key))
     connection.execute(_INSERT, _row(standing.study, kind, key, number, after))
     return replace(standing, keyed=standing.keyed + 1)
 
 
-def find_all(connection: sa.Connection, standing: Standing, kind: int, wanted: Collection[str]) -> dict[str, int]:
-    """The numbers of those of these keys that exist."""
+@dataclass(frozen=True)
+class Gap:
+    """Keys that do not exist, which the row before their place proves; None if there is no key of this kind."""
+
+    before: Any
+    keys: list[str]
+
+
+def find_all(
+    connection: sa.Connection, standing: Standing, kind: int, wanted: Collection[str]
+) -> tuple[dict[str, int], list[Gap]]:
+    """The numbers of those of these keys that exist, and the gaps where the others belong."""
     found: dict[str, int] = {}
-    before = None
-    for key in sorted(wanted):
-        if before is None or not _is_between(before, key):
-            before = _up_to(connection, standing, kind, key)
-            if before is None:
-                return {}  # there is no key at all
-            if before.key == key:
-                found[key] = before.number
-    return found
+    for keys in batched(sorted(wanted)):
+        query = {"s": standing.study, "kind": kind, "keys": keys}
+        for row in connection.execute(_AMONG, query) if standing.keyed else ():
+            _check(row, standing, kind)
+            found[row.key] = row.number
+    gaps: list[Gap] = []
+    for key in sorted(wanted - found.keys()):
+        if not gaps or not _is_between(gaps[-1].before, key):
+            gaps.append(Gap(_up_to(connection, standing, kind, key), []))
+            if gaps[-1].before is not None and gaps[-1].before.key == key:
+                raise damaged(f"key {key!r:.40} is and is not there")
+        gaps[-1].keys.append(key)
+    return found, gaps
 
 
-def insert_more(connection: sa.Connection, standing: Standing, kind: int, numbers: Mapping[str, int]) -> None:
-    """Assign many keys that are not in use. Those that go into one gap are linked with each other."""
-    new = sorted(numbers)
+def insert_more(
+    connection: sa.Connection, standing: Standing, kind: int, gaps: Sequence[Gap], numbers: Mapping[str, int]
+) -> Standing:
+    """Assign to these numbers the keys of the gaps. Those that go into one gap are linked with each other."""
     made: list[dict[str, Any]] = []
-    start = 0
-    while start < len(new):
-        before = _up_to(connection, standing, kind, new[start])
-        end = start + 1
-        while end < len(new) and (before is None or _is_between(before, new[end])):
-            end += 1
-        gap = new[start:end]
-        if before is None:
-            made.append(_row(standing.study, kind, FIRST, 0, gap[0]))
+    links: list[dict[str, Any]] = []
+    for gap in gaps:
+        if gap.before is None:
+            made.append(_row(standing.study, kind, FIRST, 0, gap.keys[0]))
         else:
-            _link(connection, before, gap[0])
-        after = before.next if before is not None else None
-        made += [_row(standing.study, kind, *pair) for pair in _linked(gap, numbers, after)]
-        start = end
-    if made:
-        connection.execute(_INSERT, made)
+            links.append(_link(gap.before, gap.keys[0]))
+        after = gap.before.next if gap.before is not None else None
+        made += [_row(standing.study, kind, *each) for each in _linked(gap.keys, numbers, after)]
+    for statement, batch in ((_LINK, links), (_INSERT, made)):
+        if batch:
+            connection.execute(statement, batch)
+    return replace(standing, keyed=standing.keyed + len(numbers))
 
 
 def _linked(
@@ -103,15 +118,15 @@ def insert_all(connection: sa.Connection, study: int, keyed: Sequence[tuple[int,
             connection.execute(_INSERT, [_row(study, kind, *each) for each in listed])
 
 
-def _link(connection: sa.Connection, before: Any, key: str) -> None:
+def _link(before: Any, key: str) -> dict[str, Any]:
     """From now on `key` comes after the row `before`."""
     check = checksum(before.study, before.kind, before.key, before.number, key)
-    connection.execute(_LINK, {"s": before.study, "of": before.kind, "k": before.key, "then": key, "check": check})
+    return {"s": before.study, "of": before.kind, "k": before.key, "then": key, "check": check}
 
 
 def _is_between(before: Any, key: str) -> bool:
     """Whether this row proves that `key` does not exist."""
-    return bool(before.key < key and (before.next is None or key < before.next))
+    return before is None or bool(before.key < key and (before.next is None or key < before.next))
 
 
 def _row(study: int, kind: int, key: str, number: int, after: str | None) -> dict[str, Any]:
@@ -132,12 +147,17 @@ def _up_to(connection: sa.Connection, standing: Standing, kind: int, key: str) -
         if others != standing.keyed:
             raise damaged("the list of keys is not complete")
         return None
-    if not is_whole(row):
-        raise damaged(f"key {row.key!r:.40} does not match its checksum")
-    misplaced = (row.study, row.kind) != (standing.study, kind) or row.key > key
-    if misplaced or (row.key != key and row.next is not None and row.next <= key):
+    _check(row, standing, kind)
+    if row.key > key or (row.key != key and row.next is not None and row.next <= key):
         raise damaged("the list of keys is not complete")
     return row
+
+
+def _check(row: Any, standing: Standing, kind: int) -> None:
+    if not is_whole(row):
+        raise damaged(f"key {row.key!r:.40} does not match its checksum")
+    if (row.study, row.kind) != (standing.study, kind):
+        raise damaged("the list of keys is not complete")
 
 
 _COUNT_KEYS = sa.select(sa.func.count()).where(_K.study == sa.bindparam("s"), _K.key != FIRST)

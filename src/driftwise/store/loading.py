@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 from driftwise.errors import ConflictError
 from driftwise.records import Observation, time_of_next
 from driftwise.store import keys, rows
-from driftwise.store.base import Entry, Loaded, observation_of, outcome_of
+from driftwise.store.base import Loaded, NewObservation, observation_of, outcome_of
 from driftwise.store.schema import OBSERVED
 
 if TYPE_CHECKING:
     from driftwise.store.view import SqliteView
 
 
-def load(view: SqliteView, entries: Sequence[Entry], first: int) -> Loaded:
+def load(view: SqliteView, entries: Sequence[NewObservation], first: int) -> Loaded:
     """Store the entries whose keys are not known yet, inside the caller's transaction."""
     connection, standing = view.connection, view.standing
     given = {entry.key for entry in entries if entry.key is not None}
-    known = keys.find_all(connection, standing, OBSERVED, given)
-    seen: dict[str, Observation] = {key: view.known(number) for key, number in known.items()}
+    known, gaps = keys.find_all(connection, standing, OBSERVED, given)
+    stored = view.all_known(known.values())
+    seen = {key: stored[number] for key, number in known.items()}
     made: list[tuple[Observation, str | None]] = []
     newest = view.newest()
     for row, entry in enumerate(entries, first):
@@ -36,8 +37,7 @@ def load(view: SqliteView, entries: Sequence[Entry], first: int) -> Loaded:
             seen[entry.key] = newest
     if made:
         new = {key: each.number for each, key in made if key is not None}
-        _store(view, replace(standing, keyed=standing.keyed + len(new)), made)
-        keys.insert_more(connection, standing, OBSERVED, new)
+        _store(view, keys.insert_more(connection, standing, OBSERVED, gaps, new), made)
     return Loaded(len(made), len(entries) - len(made))
 
 
@@ -58,7 +58,7 @@ def _store(view: SqliteView, standing: rows.Standing, made: list[tuple[Observati
     rows.update_study(view.connection, replace(standing, counts=counts, head=head))
 
 
-def _check_same(view: SqliteView, entry: Entry, seen: Observation, row: int) -> None:
+def _check_same(view: SqliteView, entry: NewObservation, seen: Observation, row: int) -> None:
     """Raise a `ConflictError` unless this entry is what its key already has."""
     different = [
         name

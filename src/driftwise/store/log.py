@@ -19,8 +19,8 @@ from driftwise.store.base import (
     Choice,
     Chosen,
     Correction,
-    Entry,
     Loaded,
+    NewObservation,
     Outcome,
     Told,
     observation_of,
@@ -164,13 +164,12 @@ class SqliteLog:
                     )
                 return view.told(known.number, new=False, limit=limit)
             asked = rows.verified_suggestion(row)
-            counts = replace(view.counts, abandoned=view.counts.abandoned - (row.status == ABANDONED))
             rows.mark_suggestion(view.connection, row, ANSWERED)
-            standing = replace(view.standing, counts=counts).no_longer_awaits(row.number)
+            standing = view.standing
             if key is not None:
                 standing = keys.insert(view.connection, standing, OBSERVED, key, row.number)
             seen = observation_of(asked.number, asked.at if at is None else at, asked.x, outcome)
-            return self._store(view.connection, standing, seen, key, limit)
+            return self._store(view.connection, standing, seen, key, limit, row.status)
 
         return self._write(work)
 
@@ -190,23 +189,29 @@ class SqliteLog:
             if key is not None:
                 standing = keys.insert(view.connection, standing, OBSERVED, key, number)
             time = time_of_next(number, view.newest()) if at is None else at
-            counts = replace(view.counts, last=number, unasked=view.counts.unasked + 1)
             seen = observation_of(number, time, x, outcome)
-            return self._store(view.connection, replace(standing, counts=counts), seen, key, limit)
+            return self._store(view.connection, standing, seen, key, limit, None)
 
         self.store.upgrade()
         return self.store.numbering(lambda: self._write(work))
 
-    def load(self, entries: Sequence[Entry], first: int = 1) -> Loaded:
+    def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
         self.store.upgrade()
         return self.store.numbering(lambda: self._write(lambda view: loading.load(view, entries, first)))
 
     def _store(
-        self, connection: sa.Connection, standing: Standing, seen: Observation, key: str | None, limit: int | None
+        self,
+        connection: sa.Connection,
+        standing: Standing,
+        seen: Observation,
+        key: str | None,
+        limit: int | None,
+        status: int | None,
     ) -> Told:
+        """Store an observation; `status` is that of its suggestion, None if it has none."""
         row = rows.observation_row(self.study, seen, key, standing.counts.told + 1)
         connection.execute(rows.INSERT_OBSERVATION, row)
-        standing = standing.stores(seen, row["checksum"])
+        standing = standing.stores(seen, row["checksum"], status)
         rows.update_study(connection, standing)
         return SqliteView(connection, standing, self.memo).told(seen.number, new=True, limit=limit)
 

@@ -72,12 +72,24 @@ class Standing:
         return replace(self, counts=counts, awaiting=pending)
 
     def no_longer_awaits(self, number: int) -> Standing:
-        return replace(self, awaiting=tuple(pair for pair in self.awaiting if pair[1] != number))
+        return replace(self, awaiting=self._without(number))
 
-    def stores(self, seen: Observation, check: int) -> Standing:
-        """After this observation, whose row has this checksum, was stored."""
-        counts = replace(self.counts, told=self.counts.told + 1, failed=self.counts.failed + seen.failed)
-        return replace(self, counts=counts, head=chained(self.head, [check]))
+    def _without(self, number: int) -> Awaiting:
+        return tuple(pair for pair in self.awaiting if pair[1] != number)
+
+    def stores(self, seen: Observation, check: int, status: int | None) -> Standing:
+        """After this observation, whose row has this checksum; its suggestion, if it has one, had this status."""
+        counts = self.counts
+        counts = replace(
+            counts,
+            last=max(counts.last, seen.number),
+            told=counts.told + 1,
+            unasked=counts.unasked + (status is None),
+            abandoned=counts.abandoned - (status == schema.ABANDONED),
+            failed=counts.failed + seen.failed,
+        )
+        awaiting = self.awaiting if status is None else self._without(seen.number)
+        return replace(self, counts=counts, awaiting=awaiting, head=chained(self.head, [check]))
 
     def corrects(self, made: Correction, check: int) -> Standing:
         """After this correction, whose row has this checksum, was made."""
@@ -103,12 +115,15 @@ _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
 # "+" keeps SQLite from using the index on names: a damaged index would hide a study, which would be made again
 _NAMED = sa.select(schema.studies).where(sa.literal_column("+name") == sa.bindparam("name"))
-_REPLACED = (*Counts.__dataclass_fields__, "keyed", "awaiting", "head", "corrections_head")
-_UPDATE = (
+# added by format 3; once one of them is not 0, they are never all 0 again
+_LATER = ("failed", "retracted", "corrected", "corrections_head")
+_FIRST = ("last", "asked", "told", "unasked", "abandoned", "jittered", "jitter", "keyed", "awaiting", "head")
+_UPDATE, _UPDATE_ALL = (
     sa.update(schema.studies)
     .where(_T.study == sa.bindparam("s"))
-    .values({name: sa.bindparam(name) for name in _REPLACED})
+    .values({name: sa.bindparam(name) for name in names})
     .values(checksum=sa.bindparam("check"))
+    for names in (_FIRST, _FIRST + _LATER)
 )
 
 
@@ -153,23 +168,21 @@ def standing_of(connection: sa.Connection, study: int, name: str) -> Standing | 
     if row is None:
         return None
     _verify_study(row)
-    if row.checksum is None:
-        awaiting = old_format.awaiting_in(connection, "suggestions", study)
+    number, named, described, *counted, keyed, awaiting, head = row[:13]
+    failed, retracted, corrected, corrections_head, stored = row[13:]
+    if stored is None:
+        pending = old_format.awaiting_in(connection, "suggestions", study)
     else:
-        awaiting = tuple(map(tuple, json.loads(row.awaiting))) if row.awaiting != "[]" else ()
-    counts = Counts(*(getattr(row, name) for name in Counts.__dataclass_fields__))
-    heads = row.head, row.corrections_head
-    return Standing(row.study, row.name, counts, row.described or 0, row.keyed, awaiting, *heads)
+        pending = tuple(map(tuple, json.loads(awaiting))) if awaiting != "[]" else ()
+    counts = Counts(*[*counted, failed, retracted, corrected])
+    return Standing(number, named, counts, described or 0, keyed, pending, head, corrections_head)
 
 
 def _verify_study(row: Any) -> None:
-    values = (row.last, row.asked, row.told, row.unasked, row.abandoned, row.jittered, row.jitter)
-    if row.checksum is not None:
-        rest = (row.keyed, row.awaiting, row.head)
-        later = (row.failed, row.retracted, row.corrected, row.corrections_head)
-        computed = _of_study(row.study, row.name, row.described, *values, *rest, later=later)
-        verify(row.checksum, computed, "a study's row")
-    elif not all(isinstance(value, int | float) for value in values) or not isinstance(row.name, str):
+    values, later, stored = row[:13], row[13:17], row[17]  # by position: every opening reads all studies
+    if stored is not None:
+        verify(stored, _of_study(*values, later=later), "a study's row")
+    elif not all(isinstance(value, int | float) for value in values[3:10]) or not isinstance(row.name, str):
         raise damaged("the counts of a study are not numbers")
 
 
@@ -189,7 +202,8 @@ def insert_study(connection: sa.Connection, standing: Standing, description: str
 
 def update_study(connection: sa.Connection, standing: Standing) -> None:
     row = standing.row
-    connection.execute(_UPDATE, row | {"s": standing.study, "check": row["checksum"]})
+    statement = _UPDATE_ALL if any(row[name] for name in _LATER) else _UPDATE
+    connection.execute(statement, row | {"s": standing.study, "check": row["checksum"]})
 
 
 def rename_study(connection: sa.Connection, standing: Standing, new: str) -> None:

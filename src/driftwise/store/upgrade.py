@@ -10,7 +10,7 @@ from driftwise.records import Observation
 from driftwise.store import copies, rows, schema
 from driftwise.store.base import Asked, Counts
 from driftwise.store.checksums import damaged
-from driftwise.store.copies import Contents, Suggested, Whole
+from driftwise.store.copies import CopiedRows, Suggested, Whole
 from driftwise.store.old_format import awaiting_in, unpack
 
 
@@ -65,7 +65,7 @@ def _copy(connection: sa.Connection, study: Any) -> None:
     empty = rows.Standing(study.study, study.name, Counts(), rows.described(study.description))
     rows.insert_study(connection, empty, study.description)
     awaiting = awaiting_in(connection, "old_suggestions", study.study)
-    contents = Contents(_suggestions(connection, study.study), _observations(connection, study.study))
+    contents = CopiedRows(_suggestions(connection, study.study), _observations(connection, study.study))
     counts = Counts(study.last, study.asked, study.told, study.unasked, study.abandoned, study.jittered, study.jitter)
     if contents.counts != counts:
         raise damaged(f"the counts of study {study.name!r:.80} differ from its rows")

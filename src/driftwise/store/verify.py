@@ -13,7 +13,7 @@ from driftwise.errors import DriftwiseError, StoreError
 from driftwise.store import copies, corrections, files, keys, old_format, rows, schema
 from driftwise.store.base import Asked, Correction
 from driftwise.store.connection import connect, wrap
-from driftwise.store.copies import Contents, Suggested, Whole
+from driftwise.store.copies import CopiedRows, Suggested, Whole
 from driftwise.store.rows import Standing, verified_observation, verified_suggestion
 from driftwise.store.schema import ABANDONED, ANSWERED, AWAITED
 from driftwise.store.sqlite import SqliteStore
@@ -270,7 +270,7 @@ def _copy(connection: sa.Connection, store: SqliteStore, row: Any) -> Salvaged:
     return Salvaged(row.name, len(found.observations), len(found.suggestions), lost, uncorrected)
 
 
-def _contents(found: Found) -> Contents:
+def _contents(found: Found) -> CopiedRows:
     """What is left of a study, so that it is a log without gaps."""
     asked, seen = found.suggestions, found.observations
     suggested = []
@@ -284,7 +284,7 @@ def _contents(found: Found) -> Contents:
             suggested.append(Suggested(Asked(number, f"{number}-lost", f"{number}-lost", float(number), ()), ABANDONED))
     arrived = sorted(seen.values(), key=lambda row: row.arrival)
     observed = [(verified_observation(row), row.key) for row in arrived]
-    return Contents(suggested, observed, list(_corrections(found)))
+    return CopiedRows(suggested, observed, list(_corrections(found)))
 
 
 def _corrections(found: Found) -> Iterator[Correction]:

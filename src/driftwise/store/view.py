@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from driftwise.errors import StoreError
 from driftwise.records import Observation
-from driftwise.store import corrections, keys, rows
+from driftwise.store import corrections, keys, many, rows
 from driftwise.store.base import Asked, Correction, Counts, Outcome, Told, outcome_of
 from driftwise.store.checksums import damaged
 from driftwise.store.corrections import Memo, Overlay
@@ -121,6 +121,16 @@ class SqliteView:
             raise damaged(f"observation {number} is missing")
         return seen
 
+    def all_known(self, numbers: Iterable[int]) -> dict[int, Observation]:
+        """Likewise many, by number."""
+        found: dict[int, Observation] = {}
+        for first, last in many.runs(numbers):
+            read = self.connection.execute(_HEAD, {"s": self.study, "n": first - 1, "limit": last - first + 1}).all()
+            if [row.number for row in read] != list(range(first, last + 1)):
+                raise damaged(f"some of the observations {first} to {last} are missing")
+            found |= {row.number: rows.verified_observation(row) for row in read}
+        return found
+
     # --- observations as they hold now --------------------------------------------------------------------------
 
     @property
@@ -172,8 +182,11 @@ class SqliteView:
         return read.held[::-1]
 
     def newest(self) -> Observation | None:
-        held = self._last(1, 0, _is_held).held
-        return held[0] if held else None
+        if self.counts.retracted:
+            held = self._last(1, 0, _is_held).held
+            return held[0] if held else None
+        row = self.connection.execute(_NEWEST, {"s": self.study}).first()
+        return None if row is None else self.overlay.holds(rows.verified_observation(row))
 
     def page(self, above: int, limit: int) -> tuple[list[Observation], int | None]:
         """Of the first `limit` rows above number `above` those that hold, and the last number; None at the end."""
@@ -280,6 +293,7 @@ _ANSWERED = (
 _NUMBERED = _row.where(_of_study, _O.number == sa.bindparam("n"))
 _ARRIVED = _row.where(_of_study, _O.arrival > sa.bindparam("a")).order_by(_O.arrival)
 _TAIL = _row.where(_above, _O.number < sa.bindparam("below")).order_by(_O.number.desc()).limit(_limit)
+_NEWEST = _row.where(_of_study).order_by(_O.number.desc()).limit(1)
 _HEAD = _row.where(_above).order_by(_O.number).limit(_limit)
 _NTH = (
     sa.select(_O.number)

@@ -14,6 +14,7 @@ from driftwise.spaces import Space
 
 CAUTION = 1.0  # standard deviations by which a recommendation is below the mean
 SAMPLE = 512  # settings at which the function's variance is measured
+FEWEST = 2  # observations, and one for each parameter, before anything can be sure
 KNOWN = 0.75  # share of that variance that must be explained at a setting that one may be sure of
 
 
@@ -25,8 +26,11 @@ def cautious(space: Space, belief: Belief, ask: Ask) -> Array:
 def is_known(space: Space, belief: Belief, x: Array) -> bool:
     """Whether the observations explain most of what the function does at x: σ²(x) ≤ (1 − KNOWN) Var f.
 
-    Var f is the variance of the function's value at a random setting, Var μ + E σ².
+    Var f is the variance of the function's value at a random setting, Var μ + E σ². With no more observations than
+    parameters nothing is known: there is nothing to compare with.
     """
+    if len(belief) < FEWEST + len(space.names):
+        return False
     if space.points is not None:
         X = space.points[: limits.rows(space.dim, most=4096)]
     else:

@@ -15,7 +15,7 @@ from driftwise import checks
 from driftwise import given as settings_given
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.feasible import Feasible, Limit, as_limits
-from driftwise.policies import AnyPolicy
+from driftwise.policies import AnyPolicy, check_restrictable
 from driftwise.records import Params, Point
 from driftwise.spaces import Box, Candidates, Joint, Space, Where, as_space, in_context, joint, pinned, split
 from driftwise.store import codec
@@ -58,6 +58,8 @@ class Description:
             delta=checks.probability,
         )
         self.feasible  # noqa: B018  # what contradicts itself is refused now
+        if self.context is not None:
+            check_restrictable(self.policy, "context")
 
     @property
     def sign(self) -> float:
@@ -99,6 +101,7 @@ class Description:
         inside = self._in_context(context)
         if fixed is None:
             return inside
+        check_restrictable(self.policy, "fixed")
         return tuple(sorted((*inside, *pinned(self.space, fixed))))  # the context's coordinates come last
 
     def _in_context(self, context: Params | None) -> Fixed:
@@ -132,7 +135,7 @@ class Description:
         said = data.pop("given", None)
         return cls(**{name: codec.decode(value) for name, value in data.items()}, given=said)
 
-    def kept(self) -> list[settings_given.Kept]:
+    def kept(self) -> list[settings_given.KeptSetting]:
         """The settings with which the study goes on though the defaults are others by now."""
         return settings_given.kept(self.given, self.data(), defaults=DEFAULTS)
 

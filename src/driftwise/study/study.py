@@ -32,7 +32,20 @@ from driftwise.records import (
 )
 from driftwise.replay import Fold, Missing
 from driftwise.spaces import Space
-from driftwise.store import Asked, Choice, Chosen, Correction, Counts, Entry, Loaded, Log, Store, Told, View, open_store
+from driftwise.store import (
+    Asked,
+    Choice,
+    Chosen,
+    Correction,
+    Counts,
+    Loaded,
+    Log,
+    NewObservation,
+    Store,
+    Told,
+    View,
+    open_store,
+)
 from driftwise.study import answers, inputs, notebook, readings
 from driftwise.study.description import Description, Fixed, agreed_with, described
 from driftwise.study.readings import Reading
@@ -440,13 +453,13 @@ class Study:
             new, known = new + loaded.new, known + loaded.known
         return Loaded(new, known)
 
-    def _entry(self, number: int, row: Mapping[str, Any]) -> Entry:
+    def _entry(self, number: int, row: Mapping[str, Any]) -> NewObservation:
         details = {name: row[name] for name in ("std", "measures", "failed") if row.get(name) is not None}
         try:
             self._can_weigh(row.get("std"), row.get("repeats", 1))
             outcome = inputs.outcome(row.get("reward"), repeats=row.get("repeats") or 1, **details)
             x = self.description.point(row["params"], row.get("context"))
-            return Entry(x, outcome, inputs.time(row.get("at")), inputs.key(row.get("key")))
+            return NewObservation(x, outcome, inputs.time(row.get("at")), inputs.key(row.get("key")))
         except InvalidInput as error:
             raise InvalidInput(f"row {number}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Worlds in which settings fail or limits are measured, and runs in them. The benchmark uses them, too."""
+"""Worlds in which settings fail or limits are measured, and runs in them. Tests use them, too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tried:
     measure: float = 0.0
 
 
-def run(
+def run_in(
     policy: Any,
     reward: Callable[[Array, int], float],
     *,
