@@ -109,7 +109,9 @@ class Prediction:
     mean: float
     std: float
     works: float = 1.0  # the probability that it does not fail
-    measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # mean and standard deviation by name
+    # of measures that have a limit and were told: mean and standard deviation by name, and how probably it holds
+    measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    holds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

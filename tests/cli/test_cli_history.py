@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from driftwise import Study, plots
-from driftwise.auto.diagnosis import Change, Diagnosis
+from driftwise.auto.changes import NoticedChange
+from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
 from driftwise.cli import over_time as module
-from driftwise.cli.changes import abrupt_changes
 from driftwise.cli.over_time import LINES, MARGIN
 from driftwise.plots.style import CSS
 
@@ -20,8 +20,8 @@ WIDE = 60 + MARGIN + 2  # so that the drawings have 60 columns
 QUIET = Diagnosis(0.0, 1.0, 0.1, 100, 50.0, None, False, None, 0.0, {}, {})
 
 
-def over_time(moments, width=WIDE):
-    return module.over_time(moments, width)
+def over_time(moments, width=WIDE, changes=()):
+    return module.over_time(moments, changes, width)
 
 
 def fill(good, n):
@@ -33,13 +33,9 @@ def fill(good, n):
     return study
 
 
-def moments(rates, *, change=None, step=10):
-    """A moment every `step` numbers, with an alarm at the third."""
-    made = [Moment(step * i, step * i + 1.0, replace(QUIET, rate=rate)) for i, rate in enumerate(rates, 1)]
-    if change is not None:
-        found = replace(made[2].drift, change=Change(change, float(change), 0.75), alarm=True)
-        made[2] = replace(made[2], drift=found)
-    return made
+def moments(rates, *, step=10):
+    """A moment every `step` numbers."""
+    return [Moment(step * i, step * i + 1.0, replace(QUIET, rate=rate)) for i, rate in enumerate(rates, 1)]
 
 
 def drawings(text):
@@ -69,23 +65,29 @@ def test_a_faster_world_has_a_higher_scale():
     assert drawings(text)[0][30] == {0}
 
 
-def test_a_change_has_its_mark_and_its_words():
-    found = moments([0.0] * 11, change=25)
-    text = over_time(found).plain
+def test_a_change_has_its_mark():
+    changes = [NoticedChange(25, 25.0, 0.75, 30, 30.0), NoticedChange(70, 70.0, 0.1, 75, 75.0, taken_back=80)]
+    text = over_time(moments([0.0] * 11), changes=changes).plain
     axis = next(line for line in text.splitlines() if "└" in line).split("└")[1]
     assert axis.index("▲") == 60 * (25 - 10) // (110 - 10)
-    assert axis.count("▲") == 1
-    (sentence,) = map(str, abrupt_changes(found))
-    assert sentence == (
-        "The world changed abruptly at observation 25 (probability 0.75, first noticed at observation 30)."
-    )
+    assert axis.count("▲") == 1  # what was taken back has none
     assert " ".join(text.splitlines()[-1].split()) == "10 number of the observation, ▲ abrupt change 110"
+
+
+def test_the_words_the_mark_and_the_json_have_one_date(good):
+    study = fill(good, 60)
+    (change,) = study.changes()
+    shown = good("study show s")
+    assert " ".join(shown.split()).count(str(change)) == 1
+    assert "▲ abrupt change" in shown
+    assert json.loads(good("study show s --json"))["changes"] == [asdict(change)]
+    assert str(change) in " ".join(good("study show s --over-time").split())
 
 
 def test_show_draws_it_below_the_rest(good):
     study = fill(good, 45)
     shown = good("study show s")
-    drawn = over_time(study.drift_history(), 120).plain.rstrip()
+    drawn = over_time(study.drift_history(), 120, study.changes()).plain.rstrip()
     assert [line.rstrip() for line in shown.rstrip().splitlines()][-len(drawn.splitlines()) :] == [
         line.rstrip() for line in drawn.splitlines()
     ]

@@ -33,7 +33,7 @@ def test_a_study_from_the_shell(good):
     assert "told before" in good(f"study tell prices {asked['id']} -3.5")
     assert "observation 2" in good("study observe prices price=12.5 n=2 mode=b --reward 4")
     best = json.loads(good("study recommend prices --json"))
-    assert set(best) == {"params", "mean", "std"}
+    assert set(best) == {"params", "mean", "std", "sure"}
     assert best["params"]["mode"] == "b"
     assert "mode = b" in good("study recommend prices")
 
@@ -227,7 +227,7 @@ def test_abandon(good):
         ("observe prices price=9 price=10 --reward 1", "given twice"),
         ("recommend prices", "no rewards yet"),
         ("abandon prices nope", "no suggestion 'nope'"),
-        ("export prices -o log.xls", "must end in .csv or .json"),
+        ("export prices -o log.xls", "must end in .csv, .json or .jsonl"),
         ("dance prices", "No such command 'dance'"),
     ],
 )

@@ -31,6 +31,7 @@ class Slice:
     whole: bool  # an Int: there is nothing between its values
     minimise: bool
     seen: tuple[tuple[Any, float], ...]  # (value, reward), oldest first
+    failed: tuple[Any, ...] = ()  # values at which settings failed, oldest first
 
     @property
     def quantity(self) -> str:
@@ -56,7 +57,8 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     best = study.recommend(context=context)
     belief = study.belief()
     space, whole = study.space, study.policy.space
-    seen = [(o.params, o.reward) for o in study.latest(_in_use(study, belief)) if o.reward is not None]
+    latest = study.latest(_in_use(study, belief))
+    seen = [(o.params, o.reward) for o in latest if o.reward is not None]
     location, scale = belief.units
     made = []
     for name in space.names:
@@ -75,6 +77,7 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
                 whole=isinstance(parameter, Int),
                 minimise=study.description.sign < 0,
                 seen=tuple((params[name], reward) for params, reward in seen),
+                failed=tuple(o.params[name] for o in latest if o.failed),
             )
         )
     return best, made

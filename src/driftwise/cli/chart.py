@@ -18,6 +18,7 @@ BRAILLE = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))  # bits of the le
 HEIGHT = 12
 BAND = 2.0  # standard deviations
 FEW = 12  # values that get a line each
+FAILED = 5  # columns for how often a value failed
 
 
 def chart(shown: Slice, width: int) -> Text:
@@ -27,7 +28,8 @@ def chart(shown: Slice, width: int) -> Text:
 
 def legend(shown: Slice) -> str:
     """What the characters of the drawing are."""
-    return "⠒ mean  ░ ± 2 std  • observed  ▲ best" if _is_curve(shown) else "● mean  ─ ± 2 std  ▶ best"
+    known = "⠒ mean  ░ ± 2 std  • observed  ▲ best" if _is_curve(shown) else "● mean  ─ ± 2 std  ▶ best"
+    return known + ("  × failed" if shown.failed else "")
 
 
 def _is_curve(shown: Slice) -> bool:
@@ -60,6 +62,8 @@ def _curve(shown: Slice, width: int) -> Text:
         cells[line][column] = (chr(0x2800 + bits), "bold cyan")
     for place, reward in zip(_positions([v for v, _ in shown.seen], shown), rewards, strict=True):
         cells[int(row(reward))][_column(place, columns)] = ("•", "yellow")
+    for place in _positions(shown.failed, shown):  # they have no reward: at the bottom
+        cells[HEIGHT - 1][_column(place, columns)] = ("×", "bold red")
     text = Text(f"{'':{margin}}  {shown.axis}\n", style="")
     for line in range(HEIGHT):
         text.append(f"{labels.get(line, ''):>{margin}} ┤", style="dim")
@@ -133,6 +137,9 @@ def _intervals(shown: Slice, width: int) -> Text:
     low, high = float(np.min(ends[0])), float(np.max(ends[1]))
     labels = [visible(shown.written(value)) for value in shown.values]
     figures = [f"{mean:.4g} ± {std:.2g}" for mean, std in zip(shown.mean, shown.std, strict=True)]
+    if shown.failed:
+        counts = [shown.failed.count(value) for value in shown.values]
+        figures = [f"{each}  {f'× {n}' if n else '':<{FAILED}}" for each, n in zip(figures, counts, strict=True)]
     margin = min(max(map(cell_len, labels)), width // 4)
     beside = max(map(len, figures))
     columns = width - margin - beside - 5

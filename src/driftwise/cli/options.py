@@ -10,11 +10,17 @@ import typer
 from driftwise.cli import files
 
 DEFAULT = Path("driftwise.db")
+NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and not an option
 
 Name = Annotated[str, typer.Argument(help="The name of the study.", show_default=False)]
+NewName = Annotated[str, typer.Argument(help="The name of the new study.", show_default=False, metavar="NEW")]
 File = Annotated[
     Path,
     typer.Option("--path", envvar="DRIFTWISE_PATH", callback=files.at_home, help="The file that holds the study."),
+]
+ToFile = Annotated[
+    Path | None,
+    typer.Option("--to", callback=files.at_home, help="The file of the new study. By default it is the same file."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 At = Annotated[
@@ -31,3 +37,55 @@ Policies = Annotated[
     ),
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")]
+
+# --- what defines a study -------------------------------------------------------------------------------------------
+
+Floats = Annotated[
+    list[str] | None,
+    typer.Option("--float", help="A real number, for example price=5:20 or rate=1e-4:1:log.", metavar="NAME=RANGE"),
+]
+Ints = Annotated[
+    list[str] | None,
+    typer.Option("--int", help="A whole number, for example n=1:10 or n=1:1000:log.", metavar="NAME=RANGE"),
+]
+Choices = Annotated[
+    list[str] | None,
+    typer.Option("--choice", help="One of several values, for example mode=slow,fast.", metavar="NAME=VALUES"),
+]
+OnePolicy = Annotated[
+    str | None,
+    typer.Option(
+        help="NAME or NAME:OPTION=VALUE,… The command `driftwise policies` lists them. NAME may be module:Class.",
+        show_default="auto",
+    ),
+]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option("--where", help='A rule on settings, for example "workers * cache_mb <= 8192".', metavar="RULE"),
+]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option("--limit", help='A limit on a measure, for example "p99_ms<=200" or "hits>=0.5".', metavar="LIMIT"),
+]
+
+# --- what an observation has ----------------------------------------------------------------------------------------
+
+Setting = Annotated[
+    list[str],
+    typer.Argument(help="The setting, for example price=12.5 mode=fast.", show_default=False, metavar="NAME=VALUE..."),
+]
+InContext = Annotated[
+    list[str] | None,
+    typer.Option("--context", help="A parameter of the context; give all of them.", metavar="NAME=VALUE"),
+]
+Pinned = Annotated[
+    list[str] | None, typer.Option("--fixed", help="A parameter that must have this value.", metavar="NAME=VALUE")
+]
+Failed = Annotated[bool, typer.Option("--failed", help="The setting failed: there is no reward.")]
+Std = Annotated[float | None, typer.Option(help="The standard deviation of the noise of one reading, if you know it.")]
+Repeats = Annotated[int, typer.Option(help="The reward is the mean of so many readings.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", help="What else was measured, for example p99_ms=180.", metavar="NAME=NUMBER"),
+]
+Key = Annotated[str | None, typer.Option(help="What is sent again with the same key counts once.")]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from rich.text import Text
 
+from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import STILL, Moment
-from driftwise.cli.changes import abrupt_changes
 from driftwise.cli.chart import dots, spread
 from driftwise.cli.show import wrapped
 
@@ -17,7 +17,7 @@ LINES = 7  # of each of the two drawings
 MARGIN = 6
 
 
-def over_time(moments: Sequence[Moment], width: int) -> Text:
+def over_time(moments: Sequence[Moment], changes: Sequence[NoticedChange], width: int) -> Text:
     """Both drawings over one axis, as wide as `width` columns; nothing of fewer than two moments."""
     if len(moments) < 2:
         return Text()
@@ -29,8 +29,13 @@ def over_time(moments: Sequence[Moment], width: int) -> Text:
         wrapped(heading, width) + "\n",
         *_rate(np.interp(at, numbers, [math.log10(max(m.drift.rate, STILL)) for m in moments]), width),
         *_in_use(np.interp(at, numbers, [m.drift.in_use for m in moments]), max(m.drift.seen for m in moments), width),
-        *_axis(moments, columns),
+        *_axis(moments, changes, columns),
     )
+
+
+def standing(changes: Sequence[NoticedChange]) -> list[NoticedChange]:
+    """Those that were not taken back."""
+    return [each for each in changes if each.taken_back is None]
 
 
 def _rate(rate: np.ndarray, width: int) -> list[str | Text]:
@@ -62,10 +67,10 @@ def _drawing(depth: np.ndarray, labels: dict[int, str], style: str) -> Text:
     return text
 
 
-def _axis(moments: Sequence[Moment], columns: int) -> list[str | Text]:
+def _axis(moments: Sequence[Moment], changes: Sequence[NoticedChange], columns: int) -> list[str | Text]:
     """Numbers below, with a mark where the world changed."""
     first, last = moments[0].number, moments[-1].number
-    dates = [each.change.number for each in abrupt_changes(moments) if each.change.number >= first]
+    dates = [each.number for each in standing(changes) if each.number >= first]
     marks = {min(int((date - first) / (last - first) * columns), columns - 1) for date in dates}
     line = Text(" " * MARGIN + " └", style="dim")
     for column in range(columns):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from driftwise.cli import limits
 from driftwise.errors import DriftwiseError, InvalidInput
+from driftwise.feasible import Limit
 from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
 from driftwise.lookup import is_imported
 from driftwise.policies import checked
@@ -114,15 +115,24 @@ def scalar(written: str) -> Any:
 
 
 def space(given: Iterable[tuple[str, str]]) -> dict[str, Parameter]:
-    """The parameters of a study in the order given, each as its option and its text.
+    """The parameters of a study; refused if there are none."""
+    made = parameters(given)
+    if not made:
+        ways = ", ".join(f"{option} {example}" for option, (example, _) in PARAMETERS.items())
+        raise InvalidInput(f"a study needs at least one parameter; give one or more of {ways}")
+    return made
 
-    >>> space([("--float", "rate=1e-4:1:log"), ("--int", "n=1:10"), ("--choice", "mode=a,b")])
+
+def parameters(given: Iterable[tuple[str, str]]) -> dict[str, Parameter]:
+    """Parameters in the order given, each as its option and its text.
+
+    >>> parameters([("--float", "rate=1e-4:1:log"), ("--int", "n=1:10"), ("--choice", "mode=a,b")])
     {'rate': Float(low=0.0001, high=1.0, log=True), 'n': Int(low=1, high=10, log=False),
     'mode': Choice(values=('a', 'b'))}
     """
     parameters: dict[str, Parameter] = {}
     for option, spec in given:
-        example, make = PARAMETERS[option]
+        example, make = PARAMETERS[option.replace("--context-", "--")]
         name, sign, rest = spec.partition("=")
         if not sign or not name or not rest:
             raise InvalidInput(f"{option} is written as {example}, got {spec!r}")
@@ -132,9 +142,6 @@ def space(given: Iterable[tuple[str, str]]) -> dict[str, Parameter]:
             parameters[name] = make(rest)
         except InvalidInput as error:
             raise InvalidInput(f"parameter {name!r}: {error}") from None
-    if not parameters:
-        ways = ", ".join(f"{option} {example}" for option, (example, _) in PARAMETERS.items())
-        raise InvalidInput(f"a study needs at least one parameter; give one or more of {ways}")
     return parameters
 
 
@@ -156,26 +163,72 @@ PARAMETERS: dict[str, tuple[str, Callable[[str], Parameter]]] = {  # an example 
 }
 
 
-def params(pairs: Iterable[str], space: Space) -> dict[str, Any]:
+def params(pairs: Iterable[str], space: Space | None) -> dict[str, Any]:
     """price=12.5 mode=a as a dict, with the values that the space's choices have.
 
     >>> from driftwise.spaces import as_space
     >>> params(["price=12.5", "mode=7"], as_space({"price": Float(5, 20), "mode": Choice(["7", "8"])}))
     {'price': 12.5, 'mode': '7'}
     """
-    chosen = {name: _written(p) for name, p in getattr(space, "parameters", ()) if isinstance(p, Choice)}
+    chosen = {name: written(p) for name, p in getattr(space, "parameters", ()) if isinstance(p, Choice)}
     made: dict[str, Any] = {}
-    for pair in pairs:
-        name, sign, value = pair.partition("=")
-        if not sign or not name:
-            raise InvalidInput(f"a setting is written NAME=VALUE, got {pair!r}")
+    for name, value in _pairs(pairs, "a setting"):
         if name in made:
             raise InvalidInput(f"parameter {name!r} is given twice")
         made[name] = chosen.get(name, {}).get(value, scalar(value))
     return made
 
 
-def _written(choice: Choice) -> dict[str, Any]:
+def some_params(pairs: Iterable[str] | None, space: Space | None) -> dict[str, Any] | None:
+    """The same for parameters that need not be given: None if there are none."""
+    return params(pairs, space) if pairs else None
+
+
+def measures(pairs: Iterable[str] | None) -> dict[str, float] | None:
+    """p99_ms=180 errors=0 as a dict of numbers; None if nothing was measured.
+
+    >>> measures(["p99_ms=180", "errors=0"])
+    {'p99_ms': 180.0, 'errors': 0.0}
+    """
+    made: dict[str, float] = {}
+    for name, value in _pairs(pairs or (), "a measure"):
+        if name in made:
+            raise InvalidInput(f"measure {name!r} is given twice")
+        try:
+            made[name] = float(value)
+        except ValueError:
+            raise InvalidInput(f"measure {name!r} must be a number, got {value!r:.80}") from None
+    return made or None
+
+
+def _pairs(written: Iterable[str], what: str) -> Iterator[tuple[str, str]]:
+    for pair in written:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise InvalidInput(f"{what} is written NAME=VALUE, got {pair!r:.80}")
+        yield name, value
+
+
+def limits_on(given: Iterable[str] | None) -> dict[str, Limit] | None:
+    """Limits by the name of their measure; a measure may have one on each side.
+
+    >>> limits_on(["p99_ms<=200", "hits >= 0.5", "hits <= 1"])
+    {'p99_ms': Limit(low=None, high=200.0), 'hits': Limit(low=0.5, high=1.0)}
+    """
+    ends: dict[str, dict[str, float]] = {}
+    for written in given or ():
+        match = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*([^<>=]+)", written)
+        try:
+            name, end, value = match[1], "high" if match[2] == "<=" else "low", float(match[3])  # type: ignore[index]
+        except (ValueError, TypeError):
+            raise InvalidInput(f"a limit is written as p99_ms<=200 or hits>=0.5, got {written!r:.80}") from None
+        if end in ends.setdefault(name, {}):
+            raise InvalidInput(f"measure {name!r} has two limits on the same side; give one, got {written!r:.80}")
+        ends[name][end] = value
+    return {name: Limit(**sides) for name, sides in ends.items()} or None
+
+
+def written(choice: Choice) -> dict[str, Any]:
     """Its values by how they are written; what is ambiguous, as 7 and "7", is left to `scalar`."""
     names = [str(value) for value in choice.values]
     return {name: value for name, value in zip(names, choice.values, strict=True) if names.count(name) == 1}

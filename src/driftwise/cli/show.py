@@ -129,8 +129,8 @@ def as_json(value: Any) -> None:
     print(json_text(value))
 
 
-def progress() -> Progress:
+def progress(unit: str = "runs") -> Progress:
     """A bar with counts, rate and time left; it goes away when it is done, and says nothing into a pipe."""
     from driftwise.cli.progress import bar  # few commands have one
 
-    return bar(aside())
+    return bar(aside(), unit)

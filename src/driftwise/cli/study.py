@@ -1,26 +1,21 @@
-"""driftwise study: a live study from the shell."""
+"""driftwise study: a live study from the shell. This file is the list of its commands."""
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any
-
 import typer
 
-from driftwise.cli import files, parse, show, study_status
 from driftwise.cli.failure import EXIT_CODES
-from driftwise.cli.options import DEFAULT, At, File, Json, Name
-from driftwise.cli.ordered import Ordered, in_order
+from driftwise.cli.options import NEGATIVE
+from driftwise.cli.ordered import Ordered
 from driftwise.cli.study_check import check
+from driftwise.cli.study_create import create, fork
+from driftwise.cli.study_export import export
+from driftwise.cli.study_files import copy, delete, list_studies, rename
+from driftwise.cli.study_import import import_log
+from driftwise.cli.study_log import correct, corrections, retract
+from driftwise.cli.study_look import changes, predict, recommend
 from driftwise.cli.study_show import show_study
-from driftwise.errors import InvalidInput
-from driftwise.records import Params
-from driftwise.study import Study
-from driftwise.text import as_json as json_text
-from driftwise.text import csv_line, visible
+from driftwise.cli.study_tell import abandon, ask, fail, observe, tell
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -42,9 +37,6 @@ app = typer.Typer(
     """,
 )
 
-OURS = ("number", "at", "reward")  # columns of an export that a parameter may be called, too
-NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and not an option
-
 
 @app.callback()
 def root(context: typer.Context) -> None:
@@ -52,212 +44,29 @@ def root(context: typer.Context) -> None:
         print(context.get_help())
 
 
-@app.command(cls=Ordered)
-def create(
-    context: typer.Context,
-    name: Name,
-    floats: Annotated[
-        list[str] | None,
-        typer.Option("--float", help="A real number, for example price=5:20 or rate=1e-4:1:log.", metavar="NAME=RANGE"),
-    ] = None,
-    ints: Annotated[
-        list[str] | None,
-        typer.Option("--int", help="A whole number, for example n=1:10 or n=1:1000:log.", metavar="NAME=RANGE"),
-    ] = None,
-    choices: Annotated[
-        list[str] | None,
-        typer.Option("--choice", help="One of several values, for example mode=slow,fast.", metavar="NAME=VALUES"),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            help="NAME or NAME:OPTION=VALUE,… The command `driftwise policies` lists them. NAME may be module:Class.",
-            show_default="auto",
-        ),
-    ] = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
-    ] = None,
-    path: File = DEFAULT,
-    as_json: Json = False,
-) -> None:
-    """Create a study.
+TUNE, LOOK, LOG, FILES = "Tune", "Look", "The log", "Studies and files"  # the panels of the help
 
-    Give each parameter with --float, --int or --choice. The study keeps them in the order in which you give them.
-    Rewards are centred and scaled over the observations that the policy remembers, so their units do not matter.
+app.command(cls=Ordered, rich_help_panel=TUNE)(create)
+app.command(rich_help_panel=TUNE)(ask)
+app.command(context_settings=NEGATIVE, rich_help_panel=TUNE)(tell)
+app.command(rich_help_panel=TUNE)(fail)
+app.command(context_settings=NEGATIVE, rich_help_panel=TUNE)(observe)
+app.command(rich_help_panel=TUNE)(abandon)
 
-    [bold]Examples[/bold]
+app.command(rich_help_panel=LOOK)(recommend)
+app.command(rich_help_panel=LOOK)(predict)
+app.command("show", rich_help_panel=LOOK)(show_study)
+app.command(rich_help_panel=LOOK)(changes)
 
-      driftwise study create ads --float bid=0.1:5:log --choice site=a,b
+app.command(context_settings=NEGATIVE, rich_help_panel=LOG)(correct)
+app.command(rich_help_panel=LOG)(retract)
+app.command(rich_help_panel=LOG)(corrections)
+app.command("import", rich_help_panel=LOG)(import_log)
+app.command(rich_help_panel=LOG)(export)
 
-      driftwise study create cache --int size=1:64 --minimize --policy sw-gp-ucb:window=80
-    """
-    space = parse.space(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
-    chosen = None if policy is None else parse.policy(policy)
-    wanted = None if chosen is None else (chosen.name, dict(chosen.options))
-    direction = "minimize" if minimize else None
-    with show.progress() as progress, parse.making(policy or "auto"):
-        progress.add_task("a new study", total=None)
-        made = Study(name, space, wanted, path=path, seed=seed, direction=direction)
-    if as_json:
-        show.as_json(study_status.summary_for_scripts(made.describe()))
-    else:
-        show.say("The study ", (name, "bold"), f" is in {visible(str(path))}.")
-        show.say(f"Next: {_command('ask', name, path=path)}")
-
-
-@app.command()
-def ask(
-    name: Name,
-    key: Annotated[str | None, typer.Option(help="Asking again with the same key returns the same suggestion.")] = None,
-    at: At = None,
-    path: File = DEFAULT,
-    as_json: Json = False,
-) -> None:
-    """Ask for the next setting to try."""
-    s = Study.open(name, path=path).ask(key=key, at=at)
-    if as_json:
-        show.as_json({"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key})
-        return
-    show.say("Try ", (study_status.setting(s.params), "bold"))
-    show.say(f"Then: {_command('tell', name, s.id, 'REWARD', path=path)}")
-
-
-@app.command(context_settings=NEGATIVE)
-def tell(
-    name: Name,
-    id: Annotated[str, typer.Argument(help="The ID of the suggestion, as `study ask` printed it.", show_default=False)],
-    reward: Annotated[
-        float, typer.Argument(help="The reward, or the cost if the study minimises.", show_default=False)
-    ],
-    at: At = None,
-    path: File = DEFAULT,
-    as_json: Json = False,
-) -> None:
-    """Tell the reward of a suggestion.
-
-    The same reward told again changes nothing. A different reward for the same suggestion is refused.
-    """
-    _receipt(Study.open(name, path=path).tell(id, reward, at=at), as_json)
-
-
-@app.command(context_settings=NEGATIVE)
-def observe(
-    name: Name,
-    setting: Annotated[
-        list[str],
-        typer.Argument(
-            help="The setting, for example price=12.5 mode=fast.", show_default=False, metavar="NAME=VALUE..."
-        ),
-    ],
-    reward: Annotated[float, typer.Option(help="The reward, or the cost if the study minimises.", show_default=False)],
-    at: At = None,
-    key: Annotated[str | None, typer.Option(help="An observation sent again with the same key counts once.")] = None,
-    path: File = DEFAULT,
-    as_json: Json = False,
-) -> None:
-    """Add an observation at a setting of your own choice, without asking first."""
-    study = Study.open(name, path=path)
-    _receipt(study.observe(parse.params(setting, study.space), reward, at=at, key=key), as_json)
-
-
-@app.command()
-def abandon(
-    name: Name,
-    id: Annotated[str, typer.Argument(help="The ID of the suggestion.", show_default=False)],
-    path: File = DEFAULT,
-    as_json: Json = False,
-) -> None:
-    """Give up a suggestion that will not be tried. It counts as no observation."""
-    Study.open(name, path=path).abandon(id)
-    if as_json:
-        show.as_json({"id": id, "abandoned": True})
-    else:
-        show.say("The suggestion is abandoned. If a reward arrives later, tell it and it will count.")
-
-
-@app.command()
-def recommend(name: Name, at: At = None, path: File = DEFAULT, as_json: Json = False) -> None:
-    """Recommend the best setting now: the one with the best posterior mean."""
-    best = Study.open(name, path=path).recommend(at=at)
-    if as_json:
-        show.as_json({"params": dict(best.params), "mean": best.mean, "std": best.std})
-    else:
-        show.say(*study_status.expected(best))
-
-
-app.command("show")(show_study)
-app.command()(check)
-
-
-@app.command("list")
-def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
-    """List the studies in a file."""
-    found = [study_status.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
-    if as_json:
-        show.as_json({"studies": found})
-        return
-    rows = [(s["name"], s["policy"], ", ".join(s["parameters"]), str(s["told"]), str(s["awaited"])) for s in found]
-    show.out().print(show.table(str(path), ("study", "policy", "parameters", "rewards", "awaited"), rows))
-
-
-@app.command()
-def export(
-    name: Name,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The file to write, .csv or .json. By default the export goes to stdout."),
-    ] = None,
-    path: File = DEFAULT,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of CSV.")] = False,
-) -> None:
-    """Export every observation in order, with its number, its time, the setting and the reward.
-
-    In CSV, text that a spreadsheet would run as a formula, because it begins with =, +, - or @, gets a ' before it, and
-    control characters are escaped, for example as \\x1b. Numbers stay as they are, and JSON has every value exactly.
-    """
-    if out is not None and out.suffix not in (".csv", ".json"):
-        raise InvalidInput(f"--out must end in .csv or .json, got {str(out)!r}")
-    study = Study.open(name, path=path)
-    in_json = as_json or (out is not None and out.suffix == ".json")
-    lines = _json_lines(study) if in_json else _csv_lines(study)
-    if out is None:
-        sys.stdout.writelines(lines)
-        return
-    with files.opened(out, inputs=[path]) as file:
-        file.writelines(line.encode("utf-8", "backslashreplace") for line in lines)
-
-
-def _rows(study: Study) -> Iterator[tuple[int, float, Params, float]]:
-    return ((o.number, o.at, study.space.from_unit(o.x), o.y) for o in study.observations())
-
-
-def _json_lines(study: Study) -> Iterator[str]:
-    log = [{"number": number, "at": at, "params": params, "reward": y} for number, at, params, y in _rows(study)]
-    yield json_text({"study": study.name, "observations": log}) + "\n"
-
-
-def _csv_lines(study: Study) -> Iterator[str]:
-    names = (f"params.{name}" if name in OURS else name for name in study.space.names)
-    yield csv_line(["number", "at", *names, "reward"])
-    for number, at, params, y in _rows(study):
-        yield csv_line([number, at, *params.values(), y])
-
-
-def _command(verb: str, name: str, *rest: str, path: Path) -> str:
-    """The command to type next, with the path unless it is the default."""
-    where = [] if path == DEFAULT else ["--path", str(path)]
-    return visible(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
-
-
-def _receipt(receipt: Any, as_json: bool) -> None:
-    if as_json:
-        show.as_json({"number": receipt.number, "new": receipt.new, "in_window": receipt.in_window})
-        return
-    late = "" if receipt.in_window else ", but the policy no longer uses observations that old"
-    show.say(
-        f"The reward is stored as observation {receipt.number}{late}."
-        if receipt.new
-        else f"Observation {receipt.number} was told before; nothing changed."
-    )
+app.command("list", rich_help_panel=FILES)(list_studies)
+app.command(cls=Ordered, rich_help_panel=FILES)(fork)
+app.command(rich_help_panel=FILES)(copy)
+app.command(rich_help_panel=FILES)(rename)
+app.command(rich_help_panel=FILES)(delete)
+app.command(rich_help_panel=FILES)(check)

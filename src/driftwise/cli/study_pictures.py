@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import STILL, Moment
 from driftwise.cli import files, show
 from driftwise.cli.belief_slices import Slice
-from driftwise.cli.changes import abrupt_changes
+from driftwise.cli.over_time import standing
 from driftwise.plots import belief_now, belief_of_choices, drift_over_time, picture
 from driftwise.study import Study
 from driftwise.text import visible
@@ -37,6 +38,7 @@ def _curve(shown: Slice, title: str) -> Figure:
         shown.mean,
         shown.std,
         observed=(np.array([v for v, _ in shown.seen]), np.array([r for _, r in shown.seen])),
+        failed=np.array(shown.failed),
         recommended=shown.best,
         title=title,
         label=shown.name,
@@ -56,20 +58,21 @@ def _choices(shown: Slice, title: str) -> Figure:
         shown.mean[order],
         shown.std[order],
         observed=(np.array([row for row, _ in seen]), np.array([reward for _, reward in seen])),
+        failed=np.array([places[value] for value in shown.failed if value in places]),
         best=places[shown.best],
         title=f"{title}, by {some}{shown.name}",
         axis=shown.axis,
     )
 
 
-def save_over_time(moments: Sequence[Moment], study: Study, path: Path) -> None:
+def save_over_time(moments: Sequence[Moment], changes: Sequence[NoticedChange], study: Study, path: Path) -> None:
     """How the world moved."""
     figure = drift_over_time(
         np.array([m.number for m in moments]),
         rate=np.array([m.drift.rate for m in moments]),
         in_use=np.array([m.drift.in_use for m in moments]),
         kept=np.array([m.drift.seen for m in moments]),
-        changes=[each.change.number for each in abrupt_changes(moments)],
+        changes=[each.number for each in standing(changes)],
         floor=STILL,
         title=f"{study.name}: how the world moved",
     )

@@ -8,14 +8,16 @@ from typing import Annotated
 
 import typer
 
+from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import FEW, Moment
 from driftwise.cli import files, show, study_status
 from driftwise.cli.belief_slices import Slice, slices
-from driftwise.cli.changes import abrupt_changes
 from driftwise.cli.chart import chart, legend
 from driftwise.cli.options import DEFAULT, File, Json, Name
 from driftwise.cli.over_time import over_time
+from driftwise.cli.study_words import setting
 from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.records import Recommendation
 from driftwise.study import Study
 from driftwise.text import counted
 
@@ -39,7 +41,8 @@ def show_study(
     """Show where a study stands and what it believes.
 
     For each parameter, a chart shows the mean of the posterior and two standard deviations around it, while the other
-    parameters are at the best setting. With the policy auto it also shows how the world moved: the rate of drift, the
+    parameters are at the best setting, and • and × are what was observed and what failed. With a context it is that of
+    the newest observation. With the policy auto it also shows how the world moved: the rate of drift, the
     observations in use, and the abrupt changes.
 
     [bold]Examples[/bold]
@@ -68,35 +71,49 @@ def show_study(
 
 def _show_all(study: Study, parameter: str | None) -> None:
     study_status.head(study.describe())
+    for line in (*study_status.definition(study), *study_status.failures(study)):
+        show.paragraph(line)
     try:
         best, drawn = slices(study)
     except InvalidInput as nothing:  # no rewards yet, or a policy without a posterior
         show.paragraph(str(nothing))
         return
     drawn = _only(parameter, drawn)
-    show.paragraph("Best now: ", *study_status.expected(best))
-    moments = _moments(study)
+    _show_best(study, best)
+    moments, changes = _moments(study)
     if moments:
-        show.paragraph(*study_status.drift_in_words(moments))
+        show.paragraph(*study_status.drift_in_words(moments[-1].drift, changes))
     else:
         show.paragraph("")
     for each in drawn:
         show.out().print(chart(each, show.width()))
     show.paragraph(("\n".join(dict.fromkeys(map(legend, drawn))) + "\n", "dim"))
     if moments:
-        show.out().print(over_time(moments, show.width()))
+        show.out().print(over_time(moments, changes, show.width()))
 
 
-def _moments(study: Study) -> Sequence[Moment]:
-    """What was said of the drift over time; nothing if the policy does not say, or cannot yet."""
+def _show_best(study: Study, best: Recommendation) -> None:
+    if best.context is not None:
+        show.paragraph(f"In the newest context, {setting(best.context)}:")
+    show.paragraph("Best now: ", *study_status.expected(best))
+    if not best.sure:
+        show.paragraph(study_status.doubt(study))
+    for line in study_status.limits_in_words(study, study.predict(best.params, context=best.context)):
+        show.paragraph(line)
+
+
+def _moments(study: Study) -> tuple[Sequence[Moment], Sequence[NoticedChange]]:
+    """What was said of the drift over time, and the changes; nothing if the policy does not say, or cannot yet."""
     if not hasattr(study.policy, "diagnose"):
-        return []
-    moments = study.drift_history()
-    if moments[-1].drift.seen < FEW:
-        told = counted(moments[-1].drift.seen, "reward")
-        show.paragraph(f"How the world moves is estimated from {FEW} rewards on; the study has {told}.")
-        return []
-    return moments
+        return [], []
+    with show.progress() as progress:
+        progress.add_task("how the world moved", total=None)
+        moments = study.drift_history()
+        if moments[-1].drift.seen >= FEW:
+            return moments, study_status.changes_in(study, moments)
+    told = counted(moments[-1].drift.seen, "reward")
+    show.paragraph(f"How the world moves is estimated from {FEW} rewards on; the study has {told}.")
+    return [], []
 
 
 def _show_over_time(study: Study, picture: Path | None) -> None:
@@ -104,14 +121,15 @@ def _show_over_time(study: Study, picture: Path | None) -> None:
     if len(moments) < 2:
         told = counted(len(moments), "reward")
         raise InvalidInput(f"--over-time needs at least 2 rewards, and study {study.name!r} has {told}; tell more")
+    changes = study_status.changes_in(study, moments)
     if picture is not None:
         from driftwise.cli.study_pictures import save_over_time
 
-        save_over_time(moments, study, picture)
+        save_over_time(moments, changes, study, picture)
         return
-    sentences = [str(each) for each in abrupt_changes(moments)] or ["No abrupt change was found."]
+    sentences = [str(each) for each in changes] or ["No abrupt change was noticed."]
     show.paragraph("\n".join(sentences) + "\n")
-    show.out().print(over_time(moments, show.width()))
+    show.out().print(over_time(moments, changes, show.width()))
 
 
 def _only(parameter: str | None, drawn: list[Slice]) -> list[Slice]:

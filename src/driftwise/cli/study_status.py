@@ -6,38 +6,89 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import STILL, Moment
 from driftwise.cli import show
-from driftwise.cli.changes import POSSIBLE, abrupt_changes
+from driftwise.cli.belief_slices import MOST, newest_context
+from driftwise.cli.study_words import setting
 from driftwise.errors import InvalidInput
-from driftwise.records import Recommendation
+from driftwise.records import Prediction, Recommendation
 from driftwise.study import Study, Summary
 from driftwise.text import counted, visible
 
 LISTED = 5  # abrupt changes that are told in words
+SETTINGS = 3  # settings that failed, of which one is told
+POSSIBLE = 0.1  # probability below which something is not worth a word
 
 Words = list[str | tuple[str, str]]  # texts, and pairs of a text and its style
-
-
-def setting(params: Any) -> str:
-    return visible(
-        ", ".join(
-            f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
-            for name, value in params.items()
-        )
-    )
 
 
 def expected(best: Recommendation) -> Words:
     return [(setting(best.params), "bold"), f", where {best.mean:.4g} ± {best.std:.2g} is expected"]
 
 
-def drift_in_words(moments: Sequence[Moment]) -> Words:
+def doubt(study: Study) -> str:
+    """Why a recommendation is not sure."""
+    changed = hasattr(study.policy, "diagnose") and study.alarm
+    return f"Not sure yet: {'the world has just changed' if changed else 'little is known there so far'}."
+
+
+# --- constraints ------------------------------------------------------------------------------------------------------
+
+
+def definition(study: Study) -> list[str]:
+    """What restricts the study's choices, and what it goes on with though the defaults are others by now."""
+    about, lines = study.description, []
+    if about.rules is not None:
+        rules = " and ".join(visible(rule) for rule in about.where)
+        lines.append(f"Only settings with {rules}: {_share(about.rules.share)} of all.")
+    for name, limit in about.limits:
+        lines.append(f"{visible(name)} must be {limit}.")
+    if about.safe:
+        lines.append(f"It asks only where this holds with probability {1 - about.delta:g}.")
+    return lines + [f"The study was {visible(str(each))}." for each in about.kept()]
+
+
+def _share(part: float) -> str:
+    return f"about {100 * part:.2g}%"
+
+
+def failures(study: Study) -> list[str]:
+    """How many settings failed, and where last."""
+    count = study.describe().counts.failed
+    if not count:
+        return []
+    recent = {setting(o.params): o.number for o in study.latest(MOST) if o.failed}
+    last = list(recent.items())[-SETTINGS:][::-1]
+    where = "; ".join(f"{at} (observation {number})" for at, number in last)
+    return [f"{counted(count, 'observation')} failed" + (f", of late at {where}." if where else ", none of late.")]
+
+
+def limits_in_words(study: Study, found: Prediction) -> list[str]:
+    """Each limit: what is expected of its measure at a setting, and how probably it holds."""
+    lines = []
+    for name, limit in study.description.limits:
+        if name not in found.measures:
+            lines.append(f"{visible(name)} was not measured yet; it must be {limit}.")
+            continue
+        mean, std = found.measures[name]
+        sure = _probability(found.holds[name])
+        lines.append(f"{visible(name)} is {mean:.4g} ± {std:.2g} there, and {limit} with probability {sure}.")
+    return lines
+
+
+def _probability(p: float) -> str:
+    """Two digits, and never 1 or 0 where that is not so."""
+    return f"{p:.2f}" if 0.01 <= p <= 0.99 else "more than 0.99" if p > 0.5 else "less than 0.01"
+
+
+# --- drift ------------------------------------------------------------------------------------------------------------
+
+
+def drift_in_words(found: Diagnosis, changes: Sequence[NoticedChange]) -> Words:
     """How the world moves by the newest diagnosis, and when it changed abruptly, in a few lines."""
-    found = moments[-1].drift
     lines: Words = [f"{_pace(found)}\n{found.in_use:.0f} of the last {counted(found.seen, 'observation')} count.\n"]
-    changes = abrupt_changes(moments)
     for each in changes[-LISTED:]:
         lines.append((f"{each}\n", "bold" if found.alarm and each is changes[-1] else ""))
     if len(changes) > LISTED:
@@ -65,31 +116,70 @@ def _shares(what: str, shares: dict[str, float]) -> str:
     return f"{what} " + ", ".join(f"{visible(name)} ({100 * share:.0f}%)" for name, share in most) + ".\n"
 
 
+# --- for scripts ------------------------------------------------------------------------------------------------------
+
+
+def recommendation_for_scripts(best: Recommendation) -> dict[str, Any]:
+    made = {"params": dict(best.params), "mean": best.mean, "std": best.std, "sure": best.sure}
+    return made if best.context is None else made | {"context": dict(best.context)}
+
+
+def prediction_for_scripts(study: Study, found: Prediction) -> dict[str, Any]:
+    measures = {
+        name: {"mean": mean, "std": std, "holds": found.holds[name]} for name, (mean, std) in found.measures.items()
+    }
+    return {"mean": found.mean, "std": found.std, "works": found.works, "measures": measures}
+
+
 def for_scripts(study: Study) -> dict[str, Any]:
     """All that `show` has to say, for scripts."""
-    try:
-        best = study.recommend()
-    except InvalidInput:  # no rewards yet, or a policy that believes nothing
-        best = None
-    found = {"params": dict(best.params), "mean": best.mean, "std": best.std} if best else None
+    made = summary_for_scripts(study.describe())
     waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
-    drift: dict[str, Any] = {}
-    if best and hasattr(study.policy, "diagnose"):
-        moments = [{"number": m.number, "at": m.at} | asdict(m.drift) for m in study.drift_history()]
-        drift = {"drift": asdict(study.drift()), "drift_history": moments}
-    return summary_for_scripts(study.describe()) | {"recommendation": found, "pending": waiting} | drift
+    context = newest_context(study)
+    try:
+        best = study.recommend(context=context)
+        found = study.predict(best.params, context=context)
+    except InvalidInput:  # no rewards yet, or a policy that believes nothing
+        return made | {"recommendation": None, "pending": waiting}
+    about = recommendation_for_scripts(best) | {"works": found.works}
+    about["measures"] = prediction_for_scripts(study, found)["measures"]
+    made |= {"recommendation": about, "pending": waiting}
+    if not hasattr(study.policy, "diagnose"):
+        return made
+    moments = study.drift_history()
+    return made | {
+        "drift": asdict(study.drift()),
+        "drift_history": [{"number": m.number, "at": m.at} | asdict(m.drift) for m in moments],
+        "changes": [asdict(each) for each in changes_in(study, moments)],
+    }
+
+
+def changes_in(study: Study, moments: Sequence[Moment]) -> list[NoticedChange]:
+    """The changes that were noticed from the first of these moments on."""
+    return study.changes(since=moments[0].number - 1) if moments else []
 
 
 def summary_for_scripts(summary: Summary) -> dict[str, Any]:
-    policy, counts = summary.description.policy, summary.counts
+    about, counts = summary.description, summary.counts
+    limits = {name: {"low": limit.low, "high": limit.high} for name, limit in about.limits}
     return {
         "name": summary.name,
         "path": summary.path,
-        "policy": policy.name,
-        "direction": summary.description.direction,
-        "parameters": list(policy.space.names),
+        "policy": about.policy.name,
+        "direction": about.direction,
+        "parameters": list(about.space.names),
+        "context": list(about.context.names) if about.context else [],
+        "where": list(about.where),
+        "allowed": about.rules.share if about.rules else 1.0,
+        "limits": limits,
+        "safe": about.safe,
+        "kept": [str(each) for each in about.kept()],
         "asked": counts.asked,
         "told": counts.told,
+        "rewards": counts.rewards,
+        "failed": counts.failed,
+        "retracted": counts.retracted,
+        "corrections": counts.corrected,
         "awaited": counts.awaited,
         "abandoned": counts.abandoned,
         "jittered": counts.jittered,
@@ -97,8 +187,11 @@ def summary_for_scripts(summary: Summary) -> dict[str, Any]:
 
 
 def head(summary: Summary) -> None:
-    s = summary_for_scripts(summary)
-    state = f"{counted(s['told'], 'reward')}, {s['awaited']} awaited"
-    if s["jittered"]:
-        state += f", {counted(s['jittered'], 'suggestion')} that needed jitter (at most {summary.counts.jitter:.0e})"
-    show.paragraph((s["name"], "bold"), f"  {s['policy']}, {s['direction']}, {state}")
+    counts, about = summary.counts, summary.description
+    state = counted(counts.rewards, "reward")
+    for count, noun in ((counts.failed, "failure"), (counts.corrected, "correction")):
+        state += f", {counted(count, noun)}" if count else ""
+    state += f", {counts.awaited} awaited"
+    if counts.jittered:
+        state += f", {counted(counts.jittered, 'suggestion')} that needed jitter (at most {counts.jitter:.0e})"
+    show.paragraph((summary.name, "bold"), f"  {about.policy.name}, {about.direction}, {state}")

@@ -128,6 +128,7 @@ def belief_now(
     std: Array,
     *,
     observed: tuple[Array, Array] | None = None,
+    failed: Array | None = None,
     truth: Array | None = None,
     recommended: float | None = None,
     width: float = 2.0,
@@ -142,6 +143,7 @@ def belief_now(
     """One coordinate now: mean ± `width` std, the observations in use (newest darkest), and the best setting.
 
     `axis` names what is drawn along the vertical axis. With `steps`, x are the only values there are, as of an Int.
+    `failed` are values at which settings failed: crosses at the bottom, as they have no reward.
 
     >>> x = np.linspace(0, 1, 5)
     >>> figure = belief_now(x, x, 0 * x + 0.1, observed=(x[:2], x[:2]), truth=x)
@@ -161,6 +163,8 @@ def belief_now(
         axes.plot(x, truth, color=theme.ink, linewidth=1.3, linestyle=(0, (4, 3)), label="truth")
     if observed is not None and len(observed[0]):
         _observations(axes, *observed, theme)
+    if failed is not None and len(failed):
+        _failures(axes, failed, np.full(len(failed), 0.02), theme, at="x")
     if recommended is not None:
         axes.axvline(recommended, color=theme.colour(0), linewidth=1.4, zorder=1, label="best now")
     if x[0] < x[-1]:
@@ -189,6 +193,7 @@ def belief_of_choices(
     std: Array,
     *,
     observed: tuple[Array, Array] | None = None,  # places among the names, and rewards, oldest first
+    failed: Array | None = None,  # places among the names
     best: int | None = None,
     width: float = 2.0,
     title: str = "",
@@ -204,6 +209,8 @@ def belief_of_choices(
     figure, axes = single((6.4, 1.3 + 0.4 * len(names)), theme, title=title, x=axis, grid="x")
     if observed is not None and len(observed[0]):
         _observations(axes, observed[1], observed[0] + 0.25, theme)
+    if failed is not None and len(failed):
+        _failures(axes, np.full(len(failed), 0.02), failed, theme, at="y")
     rows = np.arange(len(names))
     chosen = [("best now", 0, rows == best), ("belief", 1, rows != best)]
     for label, colour, these in chosen:
@@ -224,6 +231,15 @@ def _observations(axes: Axes, x: Array, y: Array, theme: Theme) -> None:
     axes.scatter(
         x, y, s=22, color=theme.ink, alpha=age, linewidths=0, zorder=3, clip_on=False, label="observed, newest darkest"
     )
+
+
+def _failures(axes: Axes, x: Array, y: Array, theme: Theme, *, at: str) -> None:
+    """Crosses at one coordinate, and beside that axis."""
+    place = axes.get_xaxis_transform() if at == "x" else axes.get_yaxis_transform()
+    axes.scatter(
+        x, y, s=30, marker="x", color=theme.colour(0), linewidths=1.6, zorder=4, transform=place, clip_on=False,
+        label="failed",
+    )  # fmt: skip
 
 
 def _legend(figure: Figure, theme: Theme) -> None:

@@ -351,11 +351,11 @@ class Study:
         mean, std = answers.in_users_units(self._belief_of(state, ask), X, self.description.sign)
         feasible = self.description.feasible
         works = float(feasible.works(state, X, ask)[0])
-        measured = {
-            name: answers.in_users_units(feasible.measure(state, name, ask), X, 1.0) for name, _ in feasible.limits
-        }
-        measures = {name: (float(mean[0]), float(std[0])) for name, (mean, std) in measured.items()}
-        return Prediction(float(mean[0]), float(std[0]), works, measures)
+        beliefs = {name: feasible.measure(state, name, ask) for name, _ in feasible.limits}
+        known = {name: answers.in_users_units(each, X, 1.0) for name, each in beliefs.items() if len(each)}
+        measures = {name: (float(mean[0]), float(std[0])) for name, (mean, std) in known.items()}
+        holds = {name: float(p[0]) for name, p in feasible.holds(state, X, ask).items() if name in known}
+        return Prediction(float(mean[0]), float(std[0]), works, measures, holds)
 
     def belief(self, at: float | None = None) -> Belief:
         """The posterior of the policy now, of rewards to be maximised; `belief.units` are their location and scale."""

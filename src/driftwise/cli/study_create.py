@@ -1,0 +1,183 @@
+"""driftwise study create and fork: what defines a study."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from driftwise.cli import parse, show, study_status
+from driftwise.cli.options import (
+    DEFAULT,
+    Choices,
+    File,
+    Floats,
+    Ints,
+    Json,
+    Limits,
+    Name,
+    NewName,
+    OnePolicy,
+    Rules,
+    ToFile,
+)
+from driftwise.cli.ordered import in_order
+from driftwise.cli.study_words import next_command
+from driftwise.errors import ConflictError, InvalidInput
+from driftwise.spaces import Box, as_space
+from driftwise.study import Study
+from driftwise.text import counted, visible
+
+
+def create(
+    context: typer.Context,
+    name: Name,
+    floats: Floats = None,
+    ints: Ints = None,
+    choices: Choices = None,
+    context_floats: Annotated[
+        list[str] | None,
+        typer.Option("--context-float", help="A real number that is given with each ask.", metavar="NAME=RANGE"),
+    ] = None,
+    context_ints: Annotated[
+        list[str] | None,
+        typer.Option("--context-int", help="A whole number that is given with each ask.", metavar="NAME=RANGE"),
+    ] = None,
+    context_choices: Annotated[
+        list[str] | None,
+        typer.Option("--context-choice", help="One of several values, given with each ask.", metavar="NAME=VALUES"),
+    ] = None,
+    rules: Rules = None,
+    limits: Limits = None,
+    safe: Annotated[
+        bool, typer.Option("--safe", help="Ask only where every limit holds with probability 1 − delta.")
+    ] = False,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(help="A parameter of the setting, known to be safe, with which to begin.", metavar="NAME=VALUE"),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The probability with which a safe study may err.", show_default="0.05")
+    ] = None,
+    policy: OnePolicy = None,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
+    ] = None,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Create a study.
+
+    Give each parameter with --float, --int or --choice. The study keeps them in the order in which you give them.
+    Rewards are centred and scaled over the observations that the policy remembers, so their units do not matter.
+
+    A rule after --where is about parameters, and no setting that breaks it is ever suggested. A limit after --limit is
+    about what you measure beside the reward and tell with --measure. Parameters of the context are known and not
+    chosen: give them with each ask.
+
+    [bold]Examples[/bold]
+
+      driftwise study create ads --float bid=0.1:5:log --choice site=a,b
+
+      driftwise study create cache --int size=1:64 --minimize --policy sw-gp-ucb:window=80
+
+      driftwise study create web --int workers=1:32 --int cache_mb=16:1024:log --where "workers * cache_mb <= 8192"
+
+      driftwise study create api --int workers=1:32 --limit "p99_ms<=200" --safe --start workers=4
+
+      driftwise study create shop --float price=5:20 --context-float traffic=0:1 --context-choice day=mon,tue
+    """
+    space = parse.space(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
+    given = {"--context-float": context_floats, "--context-int": context_ints, "--context-choice": context_choices}
+    settings: dict[str, Any] = {
+        "seed": seed,
+        "direction": "minimize" if minimize else None,
+        "context": parse.parameters(in_order(context, given)) or None,
+        "where": rules,
+        "limits": parse.limits_on(limits),
+        "safe": safe or None,
+        "start": parse.some_params(start, as_space(space)),
+        "delta": delta,
+    }
+    with show.progress() as progress, parse.making(policy or "auto"):
+        progress.add_task("a new study", total=None)
+        made = Study(name, space, _policy(policy), path=path, **settings)
+    if as_json:
+        show.as_json(study_status.summary_for_scripts(made.describe()))
+    else:
+        show.say("The study ", (name, "bold"), f" is in {visible(str(path))}.")
+        options = [] if made.description.context is None else ["--context", "NAME=VALUE"]
+        show.say(f"Next: {next_command('ask', name, *options, path=path)}")
+
+
+def fork(
+    context: typer.Context,
+    name: Name,
+    new: NewName,
+    floats: Floats = None,
+    ints: Ints = None,
+    choices: Choices = None,
+    rules: Rules = None,
+    limits: Limits = None,
+    policy: OnePolicy = None,
+    to: ToFile = None,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Create a study with another range, rule, limit or policy from the observations of this one.
+
+    A parameter that you give with --float, --int or --choice replaces the one of its name. Rules and limits are added
+    to those of the study. What you do not give stays as it is. Observations outside of the new ranges and rules are
+    left out; the others count as if you had told them to the new study.
+
+    [bold]Example[/bold]
+
+      driftwise study fork prices wider --float price=5:40
+    """
+    study = Study.open(name, path=path)
+    target = path if to is None else to
+    given = parse.parameters(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
+    options: dict[str, Any] = {}
+    if rules:
+        options["where"] = [*study.description.where, *rules]
+    if limits:
+        options["limits"] = dict(study.description.limits) | (parse.limits_on(limits) or {})
+    _check_new(new, target)
+    with show.progress() as progress, parse.making(policy or "auto"):
+        progress.add_task("a new study", total=None)
+        made = study.fork(new, _replaced(study, given), _policy(policy), path=target, **options)
+    taken, had = made.describe().counts, study.describe().counts
+    counts = {"taken": taken.told, "left_out": had.told - had.retracted - taken.told}
+    if as_json:
+        show.as_json(study_status.summary_for_scripts(made.describe()) | counts)
+        return
+    left_out = f", {counts['left_out']} outside of it left out" if counts["left_out"] else ""
+    show.say("The study ", (new, "bold"), f" is in {visible(str(target))}.")
+    show.say(f"It begins with {counted(taken.told, 'observation')} of {visible(name)}{left_out}.")
+
+
+def _policy(spec: str | None) -> tuple[str, dict[str, Any]] | None:
+    if spec is None:
+        return None
+    chosen = parse.policy(spec)
+    return chosen.name, dict(chosen.options)
+
+
+def _check_new(name: str, path: Any) -> None:
+    """A fork never adds to a study that is there."""
+    if path.exists() and name in Study.names(path):
+        raise ConflictError(f"study {name!r} already exists in {path}; give another name, or delete it first")
+
+
+def _replaced(study: Study, given: dict[str, Any]) -> dict[str, Any] | None:
+    """The study's parameters with some replaced; None if all stay as they are."""
+    if not given:
+        return None
+    if not isinstance(study.space, Box):
+        raise InvalidInput("the study has candidates and no ranges; leave out --float, --int and --choice")
+    unknown = [name for name in given if name not in study.space.names]
+    if unknown:
+        names = ", ".join(study.space.names)
+        raise InvalidInput(f"no parameter is called {unknown[0]!r:.80}; a fork has those of its study: {names}")
+    return dict(study.space.parameters) | given

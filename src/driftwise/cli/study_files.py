@@ -1,0 +1,71 @@
+"""driftwise study list, copy, rename and delete: studies and their files."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from driftwise.cli import show, study_status
+from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, ToFile
+from driftwise.errors import InvalidInput
+from driftwise.study import Study
+from driftwise.text import counted, visible
+
+
+def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
+    """List the studies in a file."""
+    found = [study_status.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
+    if as_json:
+        show.as_json({"studies": found})
+        return
+    rows = [(s["name"], s["policy"], ", ".join(s["parameters"]), str(s["rewards"]), str(s["awaited"])) for s in found]
+    show.out().print(show.table(str(path), ("study", "policy", "parameters", "rewards", "awaited"), rows))
+
+
+def copy(name: Name, new: NewName, to: ToFile = None, path: File = DEFAULT, as_json: Json = False) -> None:
+    """Copy a whole study, with its suggestions, keys and corrections, under another name or into another file."""
+    made = Study.open(name, path=path).copy(new, path=to)
+    if as_json:
+        show.as_json(study_status.summary_for_scripts(made.describe()))
+    else:
+        show.say("The study ", (new, "bold"), f" is in {visible(str(path if to is None else to))}.")
+
+
+def rename(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="The new name.", show_default=False, metavar="NEW")],
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Give a study another name."""
+    study = Study.open(name, path=path)
+    study.rename(new)
+    if as_json:
+        show.as_json(study_status.summary_for_scripts(study.describe()))
+    else:
+        show.say(f"The study {visible(name)} is now called ", (new, "bold"), ".")
+
+
+def delete(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether you are sure.")] = False,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Delete a study from its file, with everything that was told to it. This cannot be undone.
+
+    You are asked whether you are sure. Where there is no terminal, and with --json, give --yes.
+    """
+    study = Study.open(name, path=path)
+    told = study.describe().counts.told
+    if not yes:
+        if as_json or not sys.stdin.isatty():
+            raise InvalidInput(f"study {name!r} is deleted without asking only if you give --yes")
+        typer.confirm(f"Delete {visible(name)} with its {counted(told, 'observation')}?", abort=True, err=True)
+    study.delete()
+    if as_json:
+        show.as_json({"name": name, "deleted": True, "told": told})
+    else:
+        show.say(f"The study {visible(name)} is deleted, with {counted(told, 'observation')}.")

@@ -1,0 +1,113 @@
+"""driftwise study correct, retract and corrections: what was told, put right by further entries."""
+
+from __future__ import annotations
+
+import getpass
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from driftwise.cli import parse, show
+from driftwise.cli.options import DEFAULT, Failed, File, Json, Measures, Name, Repeats, Std
+from driftwise.records import Receipt
+from driftwise.store import Correction, Outcome
+from driftwise.store.base import said
+from driftwise.study import Study
+
+Which = Annotated[
+    str, typer.Argument(help="The number of the observation, or the ID of its suggestion.", show_default=False)
+]
+Who = Annotated[str | None, typer.Option(help="Who corrects it. By default your login name.", show_default=False)]
+Why = Annotated[str, typer.Option(help="Why, in your own words. It is kept with the correction.", show_default=False)]
+
+
+def correct(
+    name: Name,
+    which: Which,
+    reward: Annotated[
+        float | None, typer.Argument(help="The right reward, or cost if the study minimises.", show_default=False)
+    ] = None,
+    failed: Failed = False,
+    std: Std = None,
+    repeats: Repeats = 1,
+    measures: Measures = None,
+    why: Why = "",
+    who: Who = None,
+    path: File = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Replace the outcome of an observation, for example a reward that was typed wrong.
+
+    The whole outcome is replaced: what you do not give, such as a measure, it no longer has. What was told stays in the
+    log, and the belief is as if the outcome had always been the corrected one. A retracted observation comes back.
+
+    [bold]Example[/bold]
+
+      driftwise study correct prices 12 31.5 --why "the decimal point was missing"
+    """
+    study = Study.open(name, path=path)
+    details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
+    made = study.correct(which, reward, who=_user(who), why=why, **details)
+    _changed(made, as_json, "corrected", "had this outcome already")
+
+
+def retract(
+    name: Name, which: Which, why: Why = "", who: Who = None, path: File = DEFAULT, as_json: Json = False
+) -> None:
+    """Declare that an observation should not count. It stays in the log, and `study correct` brings it back."""
+    made = Study.open(name, path=path).retract(which, who=_user(who), why=why)
+    _changed(made, as_json, "retracted", "was retracted before")
+
+
+def corrections(name: Name, path: File = DEFAULT, as_json: Json = False) -> None:
+    """List all corrections and retractions, oldest first: what held before and after, who, when and why."""
+    made = Study.open(name, path=path).corrections()
+    if as_json:
+        show.as_json({"study": name, "corrections": [_for_scripts(each) for each in made]})
+        return
+    if not made:
+        show.say("Nothing was corrected.")
+        return
+    rows = [
+        (str(each.number), _outcome(each.before), _outcome(each.after), each.who, each.when, each.why) for each in made
+    ]
+    header = ("observation", "before", "after", "who", "when (UTC)", "why")
+    show.out().print(show.table("", header, rows, words=(0, 1, 2, 3, 4, 5)))
+
+
+def _user(given: str | None) -> str:
+    """The login name unless another is given; nothing where there is none, as in some containers."""
+    if given is not None:
+        return given
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+def _changed(made: Receipt, as_json: bool, done: str, already: str) -> None:
+    if as_json:
+        show.as_json({"number": made.number, "new": made.new, "in_window": made.in_window})
+    elif not made.new:
+        show.say(f"Observation {made.number} {already}; nothing changed.")
+    else:
+        late = "" if made.in_window else ", but the policy no longer uses observations that old"
+        show.say(f"Observation {made.number} is {done}{late}.")
+
+
+def _outcome(outcome: Outcome | None) -> str:
+    return "retracted" if outcome is None else said(outcome)
+
+
+def _for_scripts(made: Correction) -> dict[str, Any]:
+    def outcome(given: Outcome | None) -> dict[str, Any] | None:
+        if given is None:
+            return None
+        return {"reward": None if given.failed else given.y, "failed": given.failed} | {
+            "std": given.std,
+            "repeats": given.repeats,
+            "measures": dict(given.measures),
+        }
+
+    return asdict(made) | {"before": outcome(made.before), "after": outcome(made.after)}
