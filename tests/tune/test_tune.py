@@ -209,7 +209,7 @@ def test_a_long_output_and_bytes_that_are_no_text(tune):
         ("tune s -- sh {x}", "give its parameters"),
         ("tune s --minimize -- sh {x}", "--minimize belongs to the parameters"),
         ("tune s --float x=0:1 --reward time -- sh {x}", "a run time is a cost"),
-        ("tune s --float x=0:1 --limit p99 -- sh {x}", "a limit is written as 'p99_ms<=200'"),
+        ("tune s --float x=0:1 --limit p99 -- sh {x}", "a limit is written as p99_ms<=200"),
         ("tune s --float x=0:1 --where 'x < y' -- sh {x}", "y"),
         ("tune s --float x=0:1 --timeout 0 -- sh {x}", "timeout must be from 0.001 to 1e+07 seconds, got 0.0"),
         ("tune s --float x=0:1 --timeout inf -- sh {x}", "timeout must be finite"),

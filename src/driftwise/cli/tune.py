@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,17 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from driftwise.cli import failure, parse, show
-from driftwise.cli.options import DEFAULT, File, Json, Name
+from driftwise.cli.options import DEFAULT, Choices, File, Floats, Ints, Json, Limits, Name, OnePolicy, Rules
 from driftwise.cli.ordered import in_order
 from driftwise.cli.tune_screen import screen
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.feasible import Limit
 from driftwise.study import Study
 from driftwise.tune import Plan, Reader, Template, Tuner
 from driftwise.tune.claim import claimed
-
-LIMIT = re.compile(r"(.+?)(<=|>=)(.+)")
-NEW = "A new study: "
 
 
 class Reward(StrEnum):
@@ -46,32 +41,15 @@ def tune(
         list[str],
         typer.Argument(help="The command, after --. {x} is the value of the parameter x.", show_default=False),
     ],
-    floats: Annotated[
-        list[str] | None,
-        typer.Option("--float", help=f"{NEW}a real number, as price=5:20 or rate=1e-4:1:log.", metavar="NAME=RANGE"),
-    ] = None,
-    ints: Annotated[
-        list[str] | None,
-        typer.Option("--int", help=f"{NEW}a whole number, as n=1:10 or n=1:1000:log.", metavar="NAME=RANGE"),
-    ] = None,
-    choices: Annotated[
-        list[str] | None,
-        typer.Option("--choice", help=f"{NEW}one of several values, as mode=slow,fast.", metavar="NAME=VALUES"),
-    ] = None,
-    policy: Annotated[
-        str | None, typer.Option(help=f"{NEW}its policy, as NAME or NAME:OPTION=VALUE,…", show_default="auto")
-    ] = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help=f"{NEW}rewards are costs, the lowest is best.")] = False,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(help=f"{NEW}what must hold, as 'workers * cache_mb <= 8192'.", metavar="RULE"),
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(help=f"{NEW}what a measure must keep, as 'p99_ms<=200'.", metavar="MEASURE<=NUMBER"),
-    ] = None,
+    floats: Floats = None,
+    ints: Ints = None,
+    choices: Choices = None,
+    rules: Rules = None,
+    limits: Limits = None,
+    policy: OnePolicy = None,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
     seed: Annotated[
-        int | None, typer.Option(min=0, help=f"{NEW}the seed of its random numbers.", show_default="0")
+        int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
     ] = None,
     reward: Annotated[
         Reward, typer.Option(help="Take the reward from the last line of the output, or take the run time in seconds.")
@@ -112,8 +90,8 @@ def tune(
     and as JSON in DRIFTWISE_PARAMS. A command that ends with another exit code than 0, that takes longer than
     --timeout or that prints no reward has failed; the study learns where that happens and keeps away.
 
-    Give the parameters the first time; later the name of the study is enough. Ctrl-C waits for the commands under way,
-    and a second one ends them. Nothing is lost then, nor if the program is killed: the next call takes up the setting
+    Give the parameters, rules and limits the first time; later the name of the study is enough. Ctrl-C waits for the
+    commands under way, and a second one ends them. Nothing is lost then, nor if the program is killed: the next call takes up the setting
     that has no reward yet. What a command leaves running is ended with it.
 
     [bold]Examples[/bold]
@@ -132,8 +110,8 @@ def tune(
     settings: dict[str, Any] = {
         "policy": policy,
         "minimize": minimize or None,
-        "where": where,
-        "limits": limit,
+        "where": rules,
+        "limit": limits,
         "seed": seed,
     }
     if parameters:
@@ -179,19 +157,18 @@ def _interrupts(tuner: Tuner, say: Callable[[str], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _created(name: str, space: Any, *, path: Any, minimize: Any, policy: str | None, limits: Any, **rest: Any) -> Study:
+def _created(name: str, space: Any, *, path: Any, minimize: Any, policy: str | None, limit: Any, **rest: Any) -> Study:
     chosen = None if policy is None else parse.policy(policy)
     wanted = None if chosen is None else (chosen.name, dict(chosen.options))
     direction = "minimize" if minimize else None
-    bounds = None if limits is None else _limits(limits)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("the study", total=None)
-        return Study(name, space, wanted, path=path, direction=direction, limits=bounds, **rest)
+        return Study(name, space, wanted, path=path, direction=direction, limits=parse.limits_on(limit), **rest)
 
 
 def _opened(name: str, path: Any, given: Sequence[str]) -> Study:
     if given:
-        raise InvalidInput(f"--{given[0].rstrip('s')} belongs to the parameters; give --float, --int or --choice, too")
+        raise InvalidInput(f"--{given[0]} belongs to the parameters; give --float, --int or --choice, too")
     try:
         return Study.open(name, path=path)
     except NotFoundError as error:
@@ -210,16 +187,3 @@ def _fields(given: Sequence[str]) -> dict[str, str]:
         if not name or not field:
             raise InvalidInput("a measure is written as FIELD or NAME=FIELD, for example p99=ms.p99")
     return dict(pairs)
-
-
-def _limits(given: Sequence[str]) -> dict[str, Limit]:
-    """Limits by their measure; two of one measure are its ends."""
-    ends: dict[str, dict[str, float]] = {}
-    for each in given:
-        match = LIMIT.fullmatch(each)
-        try:
-            assert match is not None
-            ends.setdefault(match[1].strip(), {})["high" if match[2] == "<=" else "low"] = float(match[3])
-        except (AssertionError, ValueError):
-            raise InvalidInput(f"a limit is written as 'p99_ms<=200' or 'success>=0.99', got {each!r}") from None
-    return {name: Limit(**each) for name, each in ends.items()}
