@@ -91,8 +91,8 @@ def tune(
     --timeout or that prints no reward has failed; the study learns where that happens and keeps away.
 
     Give the parameters, rules and limits the first time; later the name of the study is enough. Ctrl-C waits for the
-    commands under way, and a second one ends them. Nothing is lost then, nor if the program is killed: the next call takes up the setting
-    that has no reward yet. What a command leaves running is ended with it.
+    commands under way, and a second one ends them. Nothing is lost then, nor if the program is killed: the next call
+    takes up the setting that has no reward yet. What a command leaves running is ended with it.
 
     [bold]Examples[/bold]
 

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from driftwise.cli import show
-from driftwise.cli.study_status import setting
+from driftwise.cli.study_words import setting
 from driftwise.records import Recommendation
 from driftwise.text import as_json as json_text
 from driftwise.text import counted, visible
