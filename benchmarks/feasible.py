@@ -118,7 +118,7 @@ def failures(world: World, name: str, seeds: int) -> Result:
         counts.append(float(sum(step.failed for step in tried)))
         found.append(world.found(tried))
     ours = f"{shown(counts)} of {world.steps} fail, at most {max(counts):.0f}"
-    return Result(f"{name}: {world.name}", ours, f"{world.says} {shown(found)}, worst {min(found):.2f}")
+    return Result(f"{name}: {world.name}", ours, f"{world.says} {shown(found)}, from {min(found):.2f}")
 
 
 def violations(name: str, seeds: int, *, safe: bool) -> Result:

@@ -12,7 +12,7 @@ from benchmarks.feasible_worlds import Service, run_in
 from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Feasible, at_least, at_most
-from driftwise.feasible.gate import CAUTIOUS
+from driftwise.feasible.gate import ASKED, CAUTIOUS
 from driftwise.policies import decision, policy, replay
 from driftwise.records import Ask, Observation, failure
 from driftwise.rng import generator
@@ -75,6 +75,12 @@ def test_if_nothing_failed_the_choices_are_those_of_the_policy_to_the_last_bit(n
         state, inner = made.update(state, seen), made.inner.update(inner, seen)
 
 
+def last_rewards(log, count):
+    """The end of the log that begins with its count-th last reward, as a store reads it."""
+    rewards = [i for i, seen in enumerate(log) if not seen.failed]
+    return log[rewards[-count] :] if len(rewards) > count else log
+
+
 @pytest.mark.parametrize("limits", [{}, LIMITS], ids=["failures", "failures and limits"])
 @cases
 def test_replay_from_what_it_remembers_equals_live(name, where, limits):
@@ -88,7 +94,7 @@ def test_replay_from_what_it_remembers_equals_live(name, where, limits):
     for i, seen in enumerate(log, 1):
         state = made.update(state, seen)
         if i in checked:
-            tail = replay(made, log[i - made.memory : i])
+            tail = replay(made, last_rewards(log[:i], made.memory))
             assert says(made, tail, seen.number + 1) == says(made, state, seen.number + 1)
 
 
@@ -97,7 +103,8 @@ def test_what_it_does_not_remember_makes_no_difference(name):
     made = make(name, "mixed")
     log = history(made, 3 * made.memory)
     newest = log[-1].number
-    kept = [o for i, o in enumerate(log) if made.remembers(o.number, newest=newest, newer=len(log) - 1 - i)]
+    newer = [sum(not later.failed for later in log[i + 1 :]) for i in range(len(log))]
+    kept = [o for o, n in zip(log, newer, strict=True) if made.remembers(o.number, newest=newest, newer=n)]
     assert len(kept) < len(log)
     assert says(made, replay(made, kept), newest + 1) == says(made, replay(made, log), newest + 1)
 
@@ -184,7 +191,7 @@ def test_what_is_known_about_drift_is_that_of_the_policy():
     made = Feasible(policy("auto", GRID))
     state = replay(made, [Observation(n, float(n), (0.5,), float(n)) for n in range(1, 6)])
     ask = Ask(6, 6.0)
-    assert made.diagnose(state, ask) == made.inner.diagnose(state.reward.state, ask)
+    assert made.diagnose(state, ask) == made.inner.diagnose(state.reward, ask)
     assert not hasattr(Feasible(policy("gp-ucb", GRID)), "diagnose")
 
 
@@ -240,6 +247,22 @@ def test_if_all_of_it_fails_for_ever_it_still_chooses():
     for space in (LINE, GRID):
         tried = run_in(Feasible(policy("gp-ucb", space, standardise=True)), ten_x, steps=25, fails=lambda x, t: True)
         assert len({float(step.x[0]) for step in tried}) > 10
+
+
+def test_the_more_failed_lately_the_less_is_risked():
+    assert [ASKED.working(failed) for failed in (0, 4, 12)] == [0.8, 0.9, 0.95]
+    made = Feasible(policy("gp-ucb", GRID))
+    log = [Observation(1, 1.0, (0.2,), 1.0), *(failure(n, float(n), (0.8,)) for n in range(2, 6))]
+    assert made._gate(replay(made, log), Ask(6, 6.0), ASKED).working == 0.9
+
+
+def test_along_a_border_in_two_dimensions_few_fail():
+    """x + y > 1.2 fails: at most 8 of 40, where every ask would fail without a model of failures."""
+    square = Candidates(np.array([(a, b) for a in np.linspace(0, 1, 21) for b in np.linspace(0, 1, 21)]))
+    made = Feasible(policy("sw-gp-ucb", square, standardise=True))
+    tried = run_in(made, lambda x, t: 5 * (x[0] + x[1]), steps=40, fails=lambda x, t: x[0] + x[1] > 1.201)
+    assert sum(step.failed for step in tried) <= 8
+    assert max(step.value for step in tried if not step.failed) >= 5.88
 
 
 def test_a_choice_of_very_many_values():
@@ -321,7 +344,7 @@ def test_what_is_asked_for_is_probably_allowed():
     assert regret < 0.1 * staying
 
 
-@pytest.mark.parametrize("name", ["tv-gp-ucb", "gp-ucb"])
+@pytest.mark.parametrize("name", ["tv-gp-ucb", "gp-ucb", "sw-gp-ucb"])
 def test_safe_choices_violate_a_limit_no_more_often_than_delta(name):
     """A service that drifts, from a setting known to be safe: over the seeds no more than δ, and far from staying."""
     violated, regret, staying = stays_within(name, 6, 100, safe=True, begin=(0.2,))

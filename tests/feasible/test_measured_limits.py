@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from driftwise.errors import InvalidInput
-from driftwise.feasible.limits import Limit, as_limits, at_least, at_most, caution, probability
+from driftwise.feasible.limits import Limit, as_limits, at_least, at_most, kept_back, probability
 from driftwise.gp.kernels import RBF
 from driftwise.gp.posterior import Posterior
 
@@ -43,25 +43,30 @@ def test_of_a_setting_far_from_all_that_were_tried_little_is_known_however_alike
     assert probability(alike, at_most(200), np.array([[0.11]]))[0] > 0.99
 
 
-def test_caution_grows_with_violations_and_shrinks_slowly():
-    assert caution([], at_most(1), 0.05) == caution([0.0] * 10, at_most(1), 0.05) == 1.0
-    after = [caution([2.0] + [0.0] * n, at_most(1), 0.05) for n in (0, 5, 30)]
-    np.testing.assert_allclose(after, [1.95, 1.70, 1.0])
-    lax, strict = (probability(posterior(), at_most(3.0), X, kappa=k) for k in (1.0, 2.0))
-    inside = lax > 0.5
-    assert (strict[inside] < lax[inside]).all()
+def test_the_backoff_grows_with_violations_and_shrinks_slowly():
+    assert kept_back([], at_most(1), 0.05) == kept_back([0.0] * 10, at_most(1), 0.05) == 0.0
+    after = [kept_back([3.0] + [0.0] * n, at_most(1), 0.05) for n in (0, 5, 30)]
+    np.testing.assert_allclose(after, [1.9, 1.4, 0.0], atol=1e-12)
+    below = [kept_back([-3.0] + [0.0] * n, at_least(-1), 0.05) for n in (0, 5, 30)]
+    np.testing.assert_allclose(below, after)
+    lax, strict = (probability(posterior(), Limit(0.0, 3.0), X, backoff=q) for q in (0.0, 0.5))
+    assert (strict < lax).all()
+    np.testing.assert_allclose(strict, probability(posterior(), Limit(0.5, 2.5), X))
+    assert (probability(posterior(), Limit(0.0, 3.0), X, backoff=2.0) == 0).all()
 
 
-def test_while_caution_is_above_one_violations_are_at_most_delta():
-    """κ_n − κ_0 = RATE · Σ (violated − δ) as long as it does not touch 1: the count follows from κ."""
-    rng, delta, kappa, start = np.random.default_rng(0), 0.1, 1.0, 0
-    values = np.where(rng.random(400) < 0.3, 2.0, 0.0)
+def test_while_there_is_a_backoff_violations_are_at_most_delta():
+    """With violations of size 1, q_n = Σ (violated − δ) since it was last 0: the count follows from q."""
+    rng, delta, start, seen = np.random.default_rng(0), 0.1, 0, 0
+    values = np.where(rng.random(400) < 0.12, 2.0, 0.0)
     for n in range(1, 401):
-        kappa = caution(values[:n], at_most(1), delta)
-        start = n if kappa == 1.0 else start
-        assert (values[start:n] > 1).sum() == pytest.approx(
-            delta * (n - start) + kappa - 1, abs=delta + 1e-9
-        ) or n == start
+        backoff = kept_back(values[:n], at_most(1), delta)
+        if backoff == 0.0:
+            start = n
+            continue
+        seen += 1
+        assert (values[start:n] > 1).sum() == pytest.approx(delta * (n - start) + backoff)
+    assert seen > 100
 
 
 def test_limits_are_checked():

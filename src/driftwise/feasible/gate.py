@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,28 +22,35 @@ EXAMPLES = 64  # settings that pass, and with which the search for the maximum b
 
 @dataclass(frozen=True)
 class Levels:
-    """The probabilities that are enough."""
+    """The probabilities that are enough: of working, if `failed` of the last RECENT entries failed, and of a limit."""
 
-    working: float
+    risk: float  # of failing, if nothing failed lately
     holding: float
+    few: float = 4.0  # failures that halve the risk
+
+    def working(self, failed: int) -> float:
+        """1 − risk/(1 + failed/few): the more failed lately, the less is risked."""
+        return 1 - self.risk / (1 + failed / self.few)
 
 
-ASKED = Levels(working=0.8, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
-CAUTIOUS = replace(ASKED, holding=0.9)  # for what is recommended
+RECENT = 20  # entries
+ASKED = Levels(risk=0.2, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
+# for what is recommended: a setting that worked again and again is not given up because others failed lately
+CAUTIOUS = Levels(risk=0.2, holding=0.9, few=math.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredLimit:
     """What is known of a measure, its limit, and the probability that is enough."""
 
     belief: Belief
     limit: Limit
     enough: float
-    kappa: float = 1.0  # the `caution`
+    backoff: float = 0.0  # from the limit
 
     def holds(self, X: Array) -> Array:
         """The probability that the limit holds: (m,)."""
-        return probability(self.belief, self.limit, X, kappa=self.kappa)
+        return probability(self.belief, self.limit, X, backoff=self.backoff)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +60,7 @@ class Gate:
     number: int
     failures: Failures | None  # None: nothing failed
     working: float  # the probability of working that is enough
-    measured: tuple[Measured, ...]  # of the limits whose measure was seen
+    measured: tuple[MeasuredLimit, ...]  # of the limits whose measure was seen
 
     def __call__(self, X: Array) -> NDArray[np.bool_]:
         kept = np.ones(len(X), dtype=bool)

@@ -15,7 +15,7 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief
 from driftwise.records import Array
 
-RATE = 1.0  # of the caution that a violation adds
+RATE = 1.0  # by which a violation adds to the backoff, in its own size
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class Limit:
     @property
     def ends(self) -> tuple[float, float]:
         return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+
+    def excess(self, value: float) -> float:
+        """By how much a value is outside, 0 if it is within."""
+        low, high = self.ends
+        return max(low - value, value - high, 0.0)
 
     def margin(self, value: float) -> float:
         """The distance of a value to the nearer end."""
@@ -85,34 +90,35 @@ def _pair(name: str, given: Any) -> tuple[str, Limit]:
     return checks.name("a measure's name", given[0]), given[1]
 
 
-def probability(belief: Belief, limit: Limit, X: Array, *, kappa: float = 1.0) -> Array:
-    """P(low ≤ g(x) ≤ high) for the rows of X: (m,).
+def probability(belief: Belief, limit: Limit, X: Array, *, backoff: float = 0.0) -> Array:
+    """P(low + backoff ≤ g(x) ≤ high − backoff) for the rows of X: (m,).
 
     Where measures are standardised, their scale is that of the settings tried so far, which says little about others.
     It is taken to be at least the distance from their mean to the limit: of a setting without any tried one nearby,
-    nobody knows by more than one standard deviation that it is within. With a `caution` κ the variance is
-    σ² + (κ² − 1)(σ² + λ), λ the variance of the noise.
+    nobody knows by more than one standard deviation that it is within.
     """
     mean, std = belief.predict(X)
     location, scale = belief.units
     spread = scale if belief.units == (0.0, 1.0) else max(scale, limit.margin(location))
+    centre, width = location + scale * mean, np.maximum(spread * std, 1e-300)
     low, high = limit.ends
-    variance = std**2 + (kappa**2 - 1) * (std**2 + belief.noise)
-    centre, width = location + scale * mean, np.maximum(spread * np.sqrt(variance), 1e-300)
-    return np.asarray(ndtr((high - centre) / width) - ndtr((low - centre) / width))
+    below, above = ndtr((low + backoff - centre) / width), ndtr((high - backoff - centre) / width)
+    return np.asarray(np.maximum(above - below, 0.0))
 
 
-def caution(values: Iterable[float], limit: Limit, delta: float) -> float:
-    """κ ≥ 1, by which the band of a safe choice is widened after `values` were measured, oldest first.
+def kept_back(values: Iterable[float], limit: Limit, delta: float) -> float:
+    """The backoff q ≥ 0 of safe choices from a limit after `values` were measured, oldest first.
 
-    A model may be wrong, most of all about how fast the world drifts. So κ ← max(κ + RATE (violated − δ), 1): it grows
-    with every violation and shrinks slowly, as in adaptive conformal inference (Gibbs & Candès 2021). While κ > 1 no
-    more than a part δ of the settings violate the limit, and 1/RATE for each unit of κ.
+    A model may be wrong, most of all about how fast the world drifts. So q ← max(q + RATE·s·(violated − δ), 0), where s
+    is the largest excess so far: it grows with every violation and shrinks slowly, as in adaptive conformal inference
+    (Gibbs & Candès 2021).
 
-    >>> caution([150.0, 210.0, 150.0], at_most(200), 0.1)
-    1.8
+    >>> kept_back([150.0, 210.0, 150.0], at_most(200), 0.125)
+    7.5
     """
-    kappa = 1.0
+    backoff = largest = 0.0
     for value in values:
-        kappa = max(kappa + RATE * ((not limit.holds(value)) - delta), 1.0)
-    return kappa
+        excess = limit.excess(value)
+        largest = max(largest, excess)
+        backoff = max(backoff + RATE * largest * ((excess > 0) - delta), 0.0)
+    return backoff

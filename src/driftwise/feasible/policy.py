@@ -12,8 +12,19 @@ import numpy as np
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.feasible.failures import ENTRIES, Failures
-from driftwise.feasible.gate import ASKED, CAUTIOUS, Gate, Levels, Measured, Only, likeliest, passing, settings
-from driftwise.feasible.limits import Limit, as_limits, caution, probability
+from driftwise.feasible.gate import (
+    ASKED,
+    CAUTIOUS,
+    RECENT,
+    Gate,
+    Levels,
+    MeasuredLimit,
+    Only,
+    likeliest,
+    passing,
+    settings,
+)
+from driftwise.feasible.limits import Limit, as_limits, kept_back, probability
 from driftwise.gp.belief import Belief
 from driftwise.policies.base import (
     AnyPolicy,
@@ -32,11 +43,11 @@ from driftwise.spaces.restricted import may, with_fixed
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """The state of a policy after those of the last entries that it can use: rewards, or values of one measure.
+    """The state of a policy after the values of one measure, of the entries since the oldest reward in memory.
 
     It is always that of folding `recent`, to the last bit. While these are as many as the policy remembers, its state
-    moves on from one to the next. If they are fewer, because most entries failed or have no such measure, the ones that
-    drop out would be missed, and the state is folded from them when it is needed.
+    moves on from one to the next. If they are fewer, because not every entry has the measure, the ones that drop out
+    would be missed, and the state is folded from them when it is needed.
     """
 
     policy: AnyPolicy
@@ -60,24 +71,25 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class FeasibleState:
-    """The last entries of the log, and a track for the reward and for the measure of each limit."""
+    """The last entries of the log, the state of the user's policy, and a track for the measure of each limit."""
 
     space: Space
-    counting: int  # the last entries that say where settings fail
-    entries: tuple[Observation, ...]
-    reward: Track
-    measures: tuple[Track, ...]
+    entries: tuple[Observation, ...]  # those that say where settings fail
+    reward: Any  # the state of the user's policy
+    measures: tuple[Track, ...] = ()
+    numbers: tuple[int, ...] = ()  # of the rewards in memory; known only if there are limits
 
     @cached_property
     def failures(self) -> Failures | None:
         """Where settings fail; None if all that count worked."""
-        recent = self.entries[-self.counting :] if self.counting else ()
-        return Failures.of(recent, self.space) if any(seen.failed for seen in recent) else None
+        return Failures.of(self.entries, self.space) if any(seen.failed for seen in self.entries) else None
 
 
 @dataclass(frozen=True)
 class Feasible(Around):
     """The choice of `inner` among the settings that probably work, at which the limits probably hold.
+
+    Its memory is that of `inner`, counted in rewards: the failures between them are folded, too.
 
     `where` are the constraints that are known. A failed observation never reaches `inner`; it counts for where settings
     fail (`failures`). Each limit has a copy of `inner`, which learns its measure as `inner` learns the reward. With
@@ -127,38 +139,31 @@ class Feasible(Around):
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
-    @property
-    def memory(self) -> int | None:
-        """That of `inner`, and as many again for entries that it cannot use, ENTRIES at most."""
-        known = self.inner.memory
-        return None if known is None else known + min(known, ENTRIES)
-
-    @property
+    @cached_property
     def _counting(self) -> int:
-        """The last entries that say where settings fail."""
-        return ENTRIES if self.inner.memory is None else min(self.inner.memory, ENTRIES)
+        """How many of the last entries say where settings fail: no more than the rewards in memory."""
+        return ENTRIES if self.memory is None else min(self.memory, ENTRIES)
 
     def start(self) -> FeasibleState:
-        nothing = Track(self.inner, (), self.inner.start())
-        return FeasibleState(self.space, self._counting, (), nothing, (nothing,) * len(self.limits))
+        nothing = self.inner.start()
+        return FeasibleState(self.space, (), nothing, (Track(self.inner, (), nothing),) * len(self.limits))
 
     def update(self, state: FeasibleState, seen: Observation) -> FeasibleState:
-        kept = state.counting if self.memory is None else self.memory
-        entries = (*state.entries, seen)[-kept:] if kept else ()
-        since = entries[0].number if entries else seen.number
+        entries = (*state.entries, seen)[-self._counting :] if self._counting else ()
+        reward = state.reward if seen.failed else self.inner.update(state.reward, seen)
+        if not self.limits:
+            return FeasibleState(self.space, entries, reward)
+        numbers = state.numbers if seen.failed else (*state.numbers, seen.number)
+        if self.memory is not None:
+            numbers = numbers[len(numbers) - self.memory :] if len(numbers) > self.memory else numbers
+        since = numbers[0] if numbers and len(numbers) == self.memory else 0
         tracks = zip(self.limits, state.measures, strict=True)
-        return replace(
-            state,
-            entries=entries,
-            reward=state.reward.after(None if seen.failed else seen, since),
-            measures=tuple(track.after(measured(seen, name), since) for (name, _), track in tracks),
-        )
+        measures = tuple(track.after(measured(seen, name), since) for (name, _), track in tracks)
+        return FeasibleState(self.space, entries, reward, measures, numbers if self.memory is not None else ())
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
-        """Whether it may count for where settings fail, or for the reward if newer ones are of no use to `inner`."""
-        if self.memory is None or newer < self._counting:
-            return True
-        return newer < self.memory and self.inner.remembers(number, newest=newest, newer=0)
+        """Whether it may count for where settings fail, or for `inner`."""
+        return newer < self._counting or self.inner.remembers(number, newest=newest, newer=newer)
 
     # --- what it chooses ------------------------------------------------------------------------------------------
 
@@ -167,12 +172,12 @@ class Feasible(Around):
         gate = self._gate(state, ask, ASKED)
         X = np.zeros((0, 0)) if gate is None else settings(self.space, ask, self._points(state))
         if gate is None or not len(X):
-            return decision(self.inner, state.reward.state, ask)
+            return decision(self.inner, state.reward, ask)
         tried = self._tried(state, ask) if self.safe else X
         if self.safe and len(tried) and len(gate.measured) < len(self.limits):  # nothing is known yet of some of them
             return Decision(tried[0])
         if (through := passing(gate, X)) is not None:
-            return decision(self.inner, state.reward.state, replace(ask, allowed=all_of(ask.allowed, through)))
+            return decision(self.inner, state.reward, replace(ask, allowed=all_of(ask.allowed, through)))
         return Decision(likeliest(gate, tried if len(tried) else X))
 
     def _known(self, ask: Ask) -> Ask:
@@ -187,19 +192,20 @@ class Feasible(Around):
         measured = tuple(known for known in every if len(known.belief))
         if state.failures is None and not measured and not self.safe:
             return None
-        return Gate(ask.number, state.failures, levels.working, measured)
+        failed = sum(seen.failed for seen in state.entries[-RECENT:])
+        return Gate(ask.number, state.failures, levels.working(failed), measured)
 
-    def _measured(self, state: FeasibleState, name: str, limit: Limit, ask: Ask, levels: Levels) -> Measured:
+    def _measured(self, state: FeasibleState, name: str, limit: Limit, ask: Ask, levels: Levels) -> MeasuredLimit:
         belief = self.measure(state, name, ask)
         if not self.safe:
-            return Measured(belief, limit, levels.holding)
-        delta, recent = self.delta / len(self.limits), state.entries[-state.counting :]
+            return MeasuredLimit(belief, limit, levels.holding)
+        delta, recent = self.delta / len(self.limits), state.entries
         values = (seen.y for entry in recent if (seen := measured(entry, name)))
-        return Measured(belief, limit, 1 - delta, caution(values, limit, delta))
+        return MeasuredLimit(belief, limit, 1 - delta, kept_back(values, limit, delta))
 
     def _points(self, state: FeasibleState) -> tuple[Point, ...]:
         """The settings tried, after the one known to be safe."""
-        tried = dict.fromkeys(seen.x for seen in reversed(state.entries[-ENTRIES:]) if not seen.failed)
+        tried = dict.fromkeys(seen.x for seen in reversed(state.entries) if not seen.failed)
         return (*(() if self.begin is None else (self.begin,)), *tried)
 
     def _tried(self, state: FeasibleState, ask: Ask) -> Array:
@@ -211,7 +217,7 @@ class Feasible(Around):
 
     def belief(self, state: FeasibleState, ask: Ask) -> Belief:
         """What `inner` thinks of the reward."""
-        return self.inner.belief(state.reward.state, ask)
+        return self.inner.belief(state.reward, ask)
 
     def measure(self, state: FeasibleState, name: str, ask: Ask) -> Belief:
         """What is known of the measure of the limit `name`."""
@@ -249,7 +255,7 @@ class Feasible(Around):
     def diagnose(self) -> Callable[[FeasibleState, Ask], Any]:
         """How the world moves, if `inner` says so."""
         explain = self.inner.diagnose  # type: ignore[attr-defined]
-        return lambda state, ask: explain(state.reward.state, ask)
+        return lambda state, ask: explain(state.reward, ask)
 
 
 def measured(seen: Observation, name: str) -> Observation | None:

@@ -34,7 +34,7 @@ class Policy(Protocol[S]):
 
     @property
     def memory(self) -> int | None:
-        """Folding the last `memory` observations gives the state of folding all, bit for bit; None: it takes all."""
+        """Folding the last `memory` rewards gives the state of folding all, bit for bit; None: it takes all."""
         ...
 
     def start(self) -> S:

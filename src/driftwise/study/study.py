@@ -367,7 +367,7 @@ class Study:
         """The rate of drift, the last change point, and which parameters matter. Needs the policy `auto`."""
         explain = self._explainer()
         state, ask = self._state(inputs.time(at))
-        return explain(state.reward.state, ask)
+        return explain(state.reward, ask)
 
     @one_thread
     def drift_history(self, points: int = 40) -> list[Moment]:
@@ -407,11 +407,11 @@ class Study:
 
     def _just_changed(self, state: FeasibleState, ask: Ask) -> bool:
         recent = getattr(self.policy, "just_changed", None)
-        return False if recent is None else bool(recent(state.reward.state, ask))
+        return False if recent is None else bool(recent(state.reward, ask))
 
     @one_thread
     def _belief_of(self, state: FeasibleState, ask: Ask) -> Belief:
-        return self.policy.belief(state.reward.state, ask)
+        return self.policy.belief(state.reward, ask)
 
     def _state(self, at: float | None, pinned: Fixed = ()) -> tuple[FeasibleState, Ask]:
         """The state after all rewards so far, and the next ask."""
