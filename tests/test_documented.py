@@ -57,6 +57,19 @@ def test_every_command_is_in_the_reference(command):
     assert f"`{command}`" in rows(page("docs/reference.md")), f"give {command} a row in docs/reference.md"
 
 
+STUDY = typer.main.get_command(app).get_command(None, "study")
+SHARED = {"--path", "--json", "--help"}  # of nearly every command
+
+
+@pytest.mark.parametrize("name", STUDY.list_commands(None))
+def test_every_option_of_a_study_is_in_the_reference(name):
+    row = next(
+        line for line in page("docs/reference.md").splitlines() if line.startswith(f"| `driftwise study {name}`")
+    )
+    options = {p.opts[0] for p in STUDY.get_command(None, name).params if p.opts[0].startswith("--")} - SHARED
+    assert {option for option in options if not re.search(rf"{option}(?![\w-])", row)} == set()
+
+
 def test_the_commands_are_found():
     assert {"driftwise demo", "driftwise study ask"} <= set(COMMANDS)
 

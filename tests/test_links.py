@@ -9,15 +9,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 EXAMPLE = "examples/tune_real_program/README.md"
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", EXAMPLE, *DOCS]
-HOMES = (
-    "",
-    "docs",
-    "src",
-    "src/driftwise",
-    "src/driftwise/report",
-    "tests",
-    "examples/tune_real_program",
-)  # where a path may begin
+HOMES = ("", "docs", "src", "src/driftwise", "src/driftwise/report", "tests", str(Path(EXAMPLE).parent))  # of paths
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

@@ -24,6 +24,8 @@ def completed(words: str, *flags: str) -> subprocess.CompletedProcess[str]:
         ("driftwise --ver", ["--version"]),
         ("driftwise study a", ["ask", "abandon"]),
         ("driftwise study ask --k", ["--key"]),
+        ("driftwise study co", ["correct", "corrections", "copy"]),
+        ("driftwise study create --context", ["--context-float", "--context-int", "--context-choice"]),
         ("driftwise lab r", ["run", "report"]),
         ("driftwise nothing", []),
     ],

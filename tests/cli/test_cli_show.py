@@ -1,7 +1,6 @@
 """driftwise study show: one date for a change, charts as wide as the terminal, choices, costs and files of pictures."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,8 @@ import pytest
 from rich.cells import cell_len
 
 from driftwise import Choice, Float, Int, Study
-from driftwise.auto.diagnosis import Change, Diagnosis
+from driftwise.auto.changes import NoticedChange
+from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
 from driftwise.cli.belief_slices import slices
 from driftwise.cli.study_pictures import figure_of
@@ -30,18 +30,6 @@ def study_of(space, policy="sw-gp-ucb", *, n=20, direction="maximize", reward=No
     return study
 
 
-def diagnosed(*words):
-    """Moments after observations 10, 20 …, each with the date and the probability of its change, or None."""
-    made = [Moment(10 * i, 10.0 * i + 1, QUIET) for i in range(1, len(words) + 1)]
-    for i, word in enumerate(words):
-        if word is not None:
-            number, probability = word
-            alarm = probability >= 0.5 and made[i].number - number < 24
-            found = replace(QUIET, change=Change(number, float(number), probability), alarm=alarm)
-            made[i] = replace(made[i], drift=found)
-    return made
-
-
 # --- one date -------------------------------------------------------------------------------------------------------
 
 
@@ -55,32 +43,25 @@ def marks(text):
     return [i / len(axis) for i, character in enumerate(axis) if character == "▲"]
 
 
-@pytest.mark.parametrize(
-    ("words", "date"),
-    [
-        ([None, (16, 0.7), (20, 0.9), (20, 0.95)], "20"),  # the date that is believed now, not that of the first alarm
-        ([None, (16, 0.7), (20, 0.3), None], "20"),
-        ([None, None, None, (35, 0.2)], "35"),  # possible, and never alarmed
-    ],
-)
-def test_a_change_has_one_date(good, monkeypatch, words, date):
+def test_a_change_has_one_date(good, monkeypatch):
     study_of({"x": Float(0, 1)}, "auto", n=10, reward=lambda x: x)
-    moments = diagnosed(*words)
+    moments = [Moment(10 * i, 10.0 * i + 1, QUIET) for i in range(1, 5)]
+    found = [NoticedChange(20, 20.0, 0.95, 24, 24.0), NoticedChange(33, 33.0, 0.1, 35, 35.0, taken_back=38)]
     monkeypatch.setattr(Study, "drift_history", lambda self, points=40: moments)
-    monkeypatch.setattr(Study, "drift", lambda self, at=None: moments[-1].drift)
+    monkeypatch.setattr(Study, "changes", lambda self, since=None: found)
     text = good("study show s")
-    assert dates(" ".join(text.split())) == {date}
-    assert marks(text) == [pytest.approx((int(date) - 10) / 30, abs=0.02)]
+    assert dates(" ".join(text.split())) == {"20"}
+    assert marks(text) == [pytest.approx((20 - 10) / 30, abs=0.02)]
+    assert "A change at observation 33 was noticed at observation 35 and taken back at 38." in text
 
 
-def test_changes_far_apart_are_two(good, monkeypatch):
+def test_many_changes_are_counted(good, monkeypatch):
     study_of({"x": Float(0, 1)}, "auto", n=10, reward=lambda x: x)
-    moments = diagnosed(None, (16, 0.7), (18, 0.9), (16, 0.9), (48, 0.8))
-    monkeypatch.setattr(Study, "drift_history", lambda self, points=40: moments)
+    found = [NoticedChange(30 * i, 30.0 * i, 0.9, 30 * i + 3, 30.0 * i + 3) for i in range(1, 9)]
+    monkeypatch.setattr(Study, "changes", lambda self, since=None: found)
     text = " ".join(good("study show s").split())
-    assert dates(text) == {"16", "48"}
-    assert "first noticed at observation 20" in text
-    assert "first noticed at observation 50" in text
+    assert dates(text) == {"120", "150", "180", "210", "240"}
+    assert "There were 3 abrupt changes before." in text
 
 
 # --- the width of the terminal --------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 The commands and options are read off the command line itself, so that a new one is tried without being listed here.
 Each try runs in a process of its own, in a fresh copy of a folder with a study, recordings and results, with limits on
-its memory and its CPU time. It must end with 0, 1 or 2, without a traceback, a warning, a raw control character or a
-word of a bug; it leaves no process behind, and the study as it was.
+its memory and its CPU time. It must end with 0, 1, 2 or 10, without a traceback, a warning, a raw control character or
+a word of a bug; it leaves no process behind, and the studies as they were.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from tests.fuzz import values
 
 from driftwise import Choice, Float, Int, Study
 from driftwise.cli.app import app
+from driftwise.cli.failure import PAGED
+from driftwise.feasible import at_most
 from driftwise.lab.results import Folder
 from driftwise.lab.trials import Result, Timing, checkpoints
 from driftwise.plots.style import LIGHT, blank, png
@@ -39,6 +41,8 @@ WALL = 60.0
 MEMORY = 3 << 30
 HEAVY = {"demo": 0.1, "lab theory": 0.02, "lab run": 0.3, "lab report": 0.3}  # tried less often: they take longest
 RUNS_WHAT_IS_TYPED = ("tune",)  # random words are no commands to run; tests/tune has hostile values
+FOREVER = ("follow",)  # never given: the command would wait for ever
+EDITING = ("correct", "retract", "rename", "delete")  # what the study that they name held may be another after them
 SIZES = ("seeds", "horizon")  # nearly always given, since their plain values take longer than a try may
 BAD = re.compile(r"Traceback|this is a bug|something unexpected|\w+Warning:|Exception ignored")
 RAW = re.compile(r"[^\n\t\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069\u2028\u2029]")
@@ -82,6 +86,8 @@ def _times(rng: Random, parameter: Any) -> int:
     given = 0.97 if parameter.required else 0.9 if parameter.name in SIZES else 0.4
     if parameter.param_type_name == "option" and parameter.is_flag and parameter.name == "help":
         given = 0.01
+    if parameter.name in FOREVER:
+        return 0
     return 0 if rng.random() > given else 2 if parameter.multiple and rng.random() < 0.3 else 1
 
 
@@ -111,6 +117,7 @@ def furnish(folder: Path) -> None:
             study.tell(study.ask(), float(i % 3))
         study.ask()
         study.close()
+    _shop(path, folder)
     (folder / "st.link").symlink_to("st.db")
     (folder / "loop").symlink_to("loop")
     (folder / "folder").mkdir()
@@ -125,6 +132,27 @@ def furnish(folder: Path) -> None:
     _results(folder / "results")
 
 
+def _shop(path: Path, folder: Path) -> None:
+    """A study with a context, a rule, a limit, failures and corrections, and logs to be imported."""
+    space = {"price": Float(5, 20), "n": Int(1, 9)}
+    inside = {"traffic": Float(0, 1), "day": Choice(["mon", "=tue"])}
+    shop = Study(
+        "shop", space, "sw-gp-ucb", context=inside, where="price * n <= 100", limits={"ms": at_most(200)}, path=path
+    )
+    for i in range(6):
+        now = {"traffic": i / 6, "day": ("mon", "=tue")[i % 2]}
+        shop.tell(shop.ask(context=now), None if i == 2 else float(i), failed=i == 2, measures={"ms": 180.0 + 5 * i})
+    shop.correct(1, 7.0, who="\x1b[31m", why="[red]typo")
+    shop.retract(2, why="=cmd")
+    shop.ask(context={"traffic": 0.5, "day": "mon"})
+    shop.close()
+    (folder / "log.csv").write_text("number,price,mode,n,reward\n1,7,a,1,2.5\n2,8,b,2,-1\n", "utf-8")
+    (folder / "context.csv").write_text("price,n,traffic,day,reward,failed\n7,1,0.5,mon,2.5,\n8,2,0.1,'=tue,,yes\n")
+    line = '{"params": {"price": 7, "mode": "a", "n": 1}, "reward": 2, "measures": {"ms": 3}}'
+    (folder / "log.jsonl").write_text(f"{line}\n{line}\n", "utf-8")
+    (folder / "log.json").write_text(f'{{"study": "x", "observations": [\n{line}\n]}}\n', "utf-8")
+
+
 def _results(folder: Path) -> None:
     curve = tuple(float(t) for t in checkpoints(10))
     places = [("deng", "abrupt", p) for p in ("gp-ucb", "sw-gp-ucb")] + [("recording", "$\\foo$<!--@1", "=[/]\x1b")]
@@ -136,14 +164,20 @@ def _results(folder: Path) -> None:
                 made.append(Result(key, suite, case, policy, seed, 10, *figures), Timing(key, 1e-4, 1e-4, 1, 1, 1, 1))
 
 
-def _log(path: Path) -> list[Any]:
+def _log(path: Path) -> dict[str, list[Any]]:
     """All that the studies of the folder hold; opening them is a part of the check."""
-    found: list[Any] = []
-    for name in ("live", "auto", "other"):
+    found = {}
+    for name in Study.names(path):
         study = Study.open(name, path=path)
-        found.append(list(study.observations()))
+        found[name] = list(study.observations())
         study.close()
     return found
+
+
+def lost(typed: list[str], before: dict[str, list[Any]], after: dict[str, list[Any]]) -> list[str]:
+    """The studies that do not hold what they held, but for one that the command was to edit."""
+    edited = typed[2:] if typed[:1] == ["study"] and typed[1:2] and typed[1] in EDITING else []
+    return [name for name, log in before.items() if name not in edited and after.get(name, [])[: len(log)] != log]
 
 
 # --- one try --------------------------------------------------------------------------------------------------------
@@ -258,7 +292,7 @@ def problems(ended: Ended) -> list[str]:
     found = []
     if slow and not ended.progress:
         found.append(f"no end after {CPU} s, and no progress shown")
-    elif not slow and ended.code not in (0, 1, 2):
+    elif not slow and ended.code not in (0, 1, 2, PAGED):
         found.append(f"exit code {ended.code}")
     if bad := BAD.search(ended.output):
         found.append(f"says {bad[0]!r}")
@@ -293,15 +327,14 @@ def run(tries: int, seed: int, start: int = 0) -> list[str]:
     return found
 
 
-def _tried(typed: list[str], model: Path, folder: Path, before: list[Any]) -> tuple[list[str], str]:
+def _tried(typed: list[str], model: Path, folder: Path, before: dict[str, list[Any]]) -> tuple[list[str], str]:
     shutil.copytree(model, folder, symlinks=True)
     os.link(folder / "st.db", folder / "st.hard")
     try:
         ended = call(typed, folder)
         wrong = problems(ended)
         try:
-            kept = [log[: len(old)] == old for log, old in zip(_log(folder / "st.db"), before, strict=True)]
-            wrong += [] if all(kept) else ["the study lost observations"]
+            wrong += [f"the study {name} lost observations" for name in lost(typed, before, _log(folder / "st.db"))]
         except Exception as error:
             wrong.append(f"the study is gone: {error!r:.200}")
         said = ascii(ended.output.replace(MARK, "")[-600:])

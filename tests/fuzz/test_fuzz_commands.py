@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.fuzz.commands import MARK, Ended, commands, problems
+from tests.fuzz.commands import MARK, Ended, commands, lost, problems
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +20,15 @@ def test_no_command_is_brought_down_by_what_is_typed():
 
 def test_every_command_is_tried():
     found = {" ".join(command.words) for command in commands()}
-    assert {"", "compare", "lab report", "study export"} <= found
+    assert {"", "compare", "lab report", "study export", "study import", "study changes", "study fork"} <= found
+
+
+def test_observations_that_are_lost_are_seen():
+    before = {"live": [1, 2], "auto": [3]}
+    assert lost(["study", "ask", "live"], before, {"live": [1, 2, 9], "auto": [3]}) == []
+    assert lost(["study", "ask", "live"], before, {"live": [1], "auto": [3]}) == ["live"]
+    assert lost(["study", "delete", "live", "--yes"], before, {"auto": [3]}) == []
+    assert lost(["study", "delete", "live", "--yes"], before, {"live": [1, 2]}) == ["auto"]
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,22 @@ CHOICES = (
     "日本,b",
     "a\nb,c",
 )
+RULES = (
+    *("price < 10", "price * n <= 50", "mode != 'a' or n < 3", "price + n != 7", "abs(price - 7) <= 3", "a < 0.5"),
+    *(
+        "price <",
+        "price < 0",
+        "price == 7",
+        "x < 1",
+        "price < mode",
+        "__import__('os')",
+        "(" * 200,
+        "price ** 9999",
+        "",
+    ),
+    *("price < 1e400", "not price", "price and n", "n / 0 < 1", "n % 0 == 1", "1 < 2", "a" * 5000, "price ** 9999"),
+)
+LOGS = ("log.csv", "log.jsonl", "log.json", "context.csv", "-")
 SUITES = ("deng", "bogunovic", "cheung", "wdbo", "drift-zoo", "real", "none", "*")
 
 
@@ -166,6 +182,22 @@ def _setting(rng: Random, hard: bool) -> str:
     return f"{name}={rng.choice(('1e308', 'nan', *NAMES)) if hard else plain}"
 
 
+def _context(rng: Random, hard: bool) -> str:
+    name = rng.choice(("traffic", "day") if not hard else ("traffic", "day", "price", "x"))
+    plain = {"traffic": "0.5", "day": "mon"}.get(name, "1")
+    return f"{name}={rng.choice(('1e308', 'nan', *NAMES)) if hard else plain}"
+
+
+def _measure(rng: Random, hard: bool) -> str:
+    name = rng.choice((*NAMES, "ms", "p99") if hard else ("ms", "p99"))
+    return f"{name}={rng.choice(FLOATS if hard else ('1', '180.5', '-3'))}"
+
+
+def _limit(rng: Random, hard: bool) -> str:
+    name, sign = rng.choice(NAMES if hard else ("ms", "p99")), rng.choice(("<=", ">=", "<", "=", " <= "))
+    return f"{name}{sign if hard else '<='}{rng.choice(FLOATS if hard else ('200', '0.5'))}"
+
+
 def _belief(rng: Random, hard: bool) -> str:
     if not hard:
         return "gp-ucb@deng/abrupt#0"
@@ -184,11 +216,27 @@ BY_NAME: dict[str, Any] = {
     "floats": _parameter(("0:1", "5:20", "1:1000:log"), RANGES),
     "ints": _parameter(("1:10", "1:1000:log"), RANGES),
     "choices": _parameter(("a,b", "1,2,3"), CHOICES),
+    "context_floats": _parameter(("0:1", "5:20"), RANGES),
+    "context_ints": _parameter(("1:10", "0:23"), RANGES),
+    "context_choices": _parameter(("mon,tue", "1,2,3"), CHOICES),
     "setting": _setting,
+    "start": _setting,
+    "fixed": _setting,
+    "context": _context,
+    "measures": _measure,
+    "limits": _limit,
+    "rules": _either(RULES[:5], (*RULES, *NAMES)),
+    "which": _either(("1", "2", "3"), (*INTEGERS, *NAMES)),
+    "n": _either(("1", "2", "3"), (*INTEGERS, "1000", "1001")),
+    "new": _either(("new", "newer"), ("live", *NAMES)),
+    "to": _either(("new.db", "st.db"), PATHS),
+    "file": _either(LOGS, (*LOGS, *PATHS)),
+    "key_column": _either(("number", "key"), ("reward", "price", *NAMES)),
+    "since": _either(("0", "3", "10"), INTEGERS),
     "belief": _belief,
     "suite": _either(("deng",), SUITES),
     "case": _either(("*", "abrupt"), ("slow", "a*", "[", "B=1", *NAMES)),
-    "name": _either(("live", "auto", "other"), NAMES),
+    "name": _either(("live", "auto", "other", "shop"), NAMES),
     "path": _either(("st.db",), PATHS),
     "folder": _either(("results",), PATHS),
     "rewards": _either(("r.csv",), PATHS),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.feasible.failures import ENTRIES
 from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
 from driftwise.spaces import Box, Candidates, Choice, Int, Space
@@ -57,8 +58,9 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     best = study.recommend(context=context)
     belief = study.belief()
     space, whole = study.space, study.policy.space
-    latest = study.latest(_in_use(study, belief))
-    seen = [(o.params, o.reward) for o in latest if o.reward is not None]
+    latest = study.latest(MOST)
+    seen = [(o.params, o.reward) for o in latest if o.reward is not None][-_in_use(study, belief) :]
+    failed = [o.params for o in latest[-ENTRIES:] if o.failed]
     location, scale = belief.units
     made = []
     for name in space.names:
@@ -77,7 +79,7 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
                 whole=isinstance(parameter, Int),
                 minimise=study.description.sign < 0,
                 seen=tuple((params[name], reward) for params, reward in seen),
-                failed=tuple(o.params[name] for o in latest if o.failed),
+                failed=tuple(params[name] for params in failed),
             )
         )
     return best, made

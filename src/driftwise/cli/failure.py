@@ -16,10 +16,12 @@ from driftwise.text import visible
 
 DEBUG = "DRIFTWISE_DEBUG"
 STOPPED = 130
+PAGED = 10  # a change of the world, to whoever asked for an exit code
 EXIT_CODES = (
     "Exit codes: 0 if the command succeeded; 2 if the input is wrong, such as an unknown option, study or suggestion, "
     "or a value out of range; 1 if anything else failed, such as a file that cannot be read, a suggestion that already "
-    f"has another reward, or a check that found damage; {STOPPED} after Ctrl-C."
+    f"has another reward, or a check that found damage; {STOPPED} after Ctrl-C; {PAGED} if `study changes --exit-code` "
+    "found a change."
 )
 # what Python raises when a user's value is beyond what a computer can represent
 BEYOND: dict[type[Exception], str] = {

@@ -107,7 +107,8 @@ def create(
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
         show.say("The study ", (name, "bold"), f" is in {visible(str(path))}.")
-        options = [] if made.description.context is None else ["--context", "NAME=VALUE"]
+        inside = made.description.context
+        options = [word for each in (inside.names if inside else ()) for word in ("--context", f"{each}=VALUE")]
         show.say(f"Next: {next_command('ask', name, *options, path=path)}")
 
 

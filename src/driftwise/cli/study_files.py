@@ -21,7 +21,9 @@ def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
         show.as_json({"studies": found})
         return
     rows = [(s["name"], s["policy"], ", ".join(s["parameters"]), str(s["rewards"]), str(s["awaited"])) for s in found]
-    show.out().print(show.table(str(path), ("study", "policy", "parameters", "rewards", "awaited"), rows))
+    show.out().print(
+        show.table(str(path), ("study", "policy", "parameters", "rewards", "awaited"), rows, words=(0, 1, 2))
+    )
 
 
 def copy(name: Name, new: NewName, to: ToFile = None, path: File = DEFAULT, as_json: Json = False) -> None:
@@ -61,7 +63,7 @@ def delete(
     study = Study.open(name, path=path)
     told = study.describe().counts.told
     if not yes:
-        if as_json or not sys.stdin.isatty():
+        if as_json or not on_terminal():
             raise InvalidInput(f"study {name!r} is deleted without asking only if you give --yes")
         typer.confirm(f"Delete {visible(name)} with its {counted(told, 'observation')}?", abort=True, err=True)
     study.delete()
@@ -69,3 +71,8 @@ def delete(
         show.as_json({"name": name, "deleted": True, "told": told})
     else:
         show.say(f"The study {visible(name)} is deleted, with {counted(told, 'observation')}.")
+
+
+def on_terminal() -> bool:
+    """Whether there is somebody to ask."""
+    return sys.stdin.isatty()

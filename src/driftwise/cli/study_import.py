@@ -63,7 +63,7 @@ def import_log(
         try:
             loaded = study.load(read)
         except (InvalidInput, ConflictError) as error:
-            raise type(error)(f"{error}{_stored(read.count)}") from None
+            raise type(error)(f"{error}{_stored(read.count)}") from error
     if as_json:
         show.as_json(asdict(loaded))
         return
@@ -95,7 +95,7 @@ class Counted:
 def _stored(taken: int) -> str:
     """What is in the study after an error, of which whole batches before it are."""
     before = max(taken - 1, 0) // BATCH * BATCH
-    return f"; rows 1 to {before} are stored" if before else "; nothing was stored"
+    return f"; rows 1 to {before} are stored, and nothing after them" if before else "; nothing was stored"
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from driftwise.cli import parse, show
 from driftwise.cli.options import DEFAULT, Failed, File, Json, Measures, Name, Repeats, Std
 from driftwise.records import Receipt
 from driftwise.store import Correction, Outcome
-from driftwise.store.base import said
 from driftwise.study import Study
 
 Which = Annotated[
@@ -70,7 +69,8 @@ def corrections(name: Name, path: File = DEFAULT, as_json: Json = False) -> None
         show.say("Nothing was corrected.")
         return
     rows = [
-        (str(each.number), _outcome(each.before), _outcome(each.after), each.who, each.when, each.why) for each in made
+        (str(each.number), _outcome(each.before), _outcome(each.after), each.who, _when(each), each.why)
+        for each in made
     ]
     header = ("observation", "before", "after", "who", "when (UTC)", "why")
     show.out().print(show.table("", header, rows, words=(0, 1, 2, 3, 4, 5)))
@@ -96,8 +96,19 @@ def _changed(made: Receipt, as_json: bool, done: str, already: str) -> None:
         show.say(f"Observation {made.number} is {done}{late}.")
 
 
+def _when(made: Correction) -> str:
+    """2026-11-16T19:02:13+00:00 without what goes without saying."""
+    return made.when.replace("T", " ").removesuffix("+00:00")
+
+
 def _outcome(outcome: Outcome | None) -> str:
-    return "retracted" if outcome is None else said(outcome)
+    """In words, with six digits; --json has all of them."""
+    if outcome is None:
+        return "retracted"
+    known = [] if outcome.std is None else [("std", outcome.std)]
+    known += [] if outcome.repeats == 1 else [("repeats", outcome.repeats)]
+    details = "".join(f", {name} = {value:.6g}" for name, value in (*known, *outcome.measures))
+    return ("failed" if outcome.failed else f"{outcome.y:.6g}") + details
 
 
 def _for_scripts(made: Correction) -> dict[str, Any]:

@@ -10,11 +10,12 @@ import typer
 
 from driftwise.auto.changes import REACH, NoticedChange
 from driftwise.cli import parse, show, study_status
+from driftwise.cli.failure import PAGED
 from driftwise.cli.options import DEFAULT, At, File, InContext, Json, Name, Pinned, Setting
+from driftwise.cli.study_words import in_context
 from driftwise.study import Study
 from driftwise.text import as_json as json_text
 
-PAGED = 10  # the exit code if there is a change
 LONGEST = 86_400.0  # seconds between two looks
 
 
@@ -33,7 +34,7 @@ def recommend(
     the best setting at a time to come.
     """
     study = Study.open(name, path=path)
-    now, pins = parse.some_params(context, study.description.context), parse.some_params(fixed, study.space)
+    now, pins = in_context(study, context), parse.some_params(fixed, study.space)
     best = study.recommend(at=at, context=now, fixed=pins)
     if as_json:
         show.as_json(study_status.recommendation_for_scripts(best))
@@ -60,7 +61,7 @@ def predict(
       driftwise study predict prices price=12
     """
     study = Study.open(name, path=path)
-    now = parse.some_params(context, study.description.context)
+    now = in_context(study, context)
     found = study.predict(parse.params(setting, study.space), at=at, context=now)
     if as_json:
         show.as_json(study_status.prediction_for_scripts(study, found))

@@ -73,9 +73,12 @@ def _show_all(study: Study, parameter: str | None) -> None:
     study_status.head(study.describe())
     for line in (*study_status.definition(study), *study_status.failures(study)):
         show.paragraph(line)
+    if not study.describe().counts.rewards:
+        show.paragraph("It has no rewards yet; ask, and tell at least one.")
+        return
     try:
         best, drawn = slices(study)
-    except InvalidInput as nothing:  # no rewards yet, or a policy without a posterior
+    except InvalidInput as nothing:  # a policy without a posterior
         show.paragraph(str(nothing))
         return
     drawn = _only(parameter, drawn)

@@ -11,9 +11,9 @@ from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import STILL, Moment
 from driftwise.cli import show
 from driftwise.cli.belief_slices import MOST, newest_context
-from driftwise.cli.study_words import setting
+from driftwise.cli.study_words import setting, suggestion_for_scripts
 from driftwise.errors import InvalidInput
-from driftwise.records import Prediction, Recommendation
+from driftwise.records import Prediction, Recommendation, Suggestion
 from driftwise.study import Study, Summary
 from driftwise.text import counted, visible
 
@@ -40,18 +40,15 @@ def doubt(study: Study) -> str:
 def definition(study: Study) -> list[str]:
     """What restricts the study's choices, and what it goes on with though the defaults are others by now."""
     about, lines = study.description, []
+    one = len(about.where) == 1
     if about.rules is not None:
-        rules = " and ".join(visible(rule) for rule in about.where)
-        lines.append(f"Only settings with {rules}: {_share(about.rules.share)} of all.")
+        lines += [f"Rule: {visible(rule)}" for rule in about.where]
+        lines.append(f"About {100 * about.rules.share:.2g}% of all settings obey {'it' if one else 'them'}.")
     for name, limit in about.limits:
         lines.append(f"{visible(name)} must be {limit}.")
     if about.safe:
         lines.append(f"It asks only where this holds with probability {1 - about.delta:g}.")
     return lines + [f"The study was {visible(str(each))}." for each in about.kept()]
-
-
-def _share(part: float) -> str:
-    return f"about {100 * part:.2g}%"
 
 
 def failures(study: Study) -> list[str]:
@@ -62,7 +59,7 @@ def failures(study: Study) -> list[str]:
     recent = {setting(o.params): o.number for o in study.latest(MOST) if o.failed}
     last = list(recent.items())[-SETTINGS:][::-1]
     where = "; ".join(f"{at} (observation {number})" for at, number in last)
-    return [f"{counted(count, 'observation')} failed" + (f", of late at {where}." if where else ", none of late.")]
+    return [f"{counted(count, 'observation')} failed" + (f", last at {where}." if where else ", but none of late.")]
 
 
 def limits_in_words(study: Study, found: Prediction) -> list[str]:
@@ -134,7 +131,7 @@ def prediction_for_scripts(study: Study, found: Prediction) -> dict[str, Any]:
 def for_scripts(study: Study) -> dict[str, Any]:
     """All that `show` has to say, for scripts."""
     made = summary_for_scripts(study.describe())
-    waiting = [{"id": s.id, "number": s.number, "params": dict(s.params)} for s in study.pending()]
+    waiting = [_pending(s) for s in study.pending()]
     context = newest_context(study)
     try:
         best = study.recommend(context=context)
@@ -152,6 +149,11 @@ def for_scripts(study: Study) -> dict[str, Any]:
         "drift_history": [{"number": m.number, "at": m.at} | asdict(m.drift) for m in moments],
         "changes": [asdict(each) for each in changes_in(study, moments)],
     }
+
+
+def _pending(s: Suggestion) -> dict[str, Any]:
+    wanted = ("id", "number", "params", "context")
+    return {name: value for name, value in suggestion_for_scripts(s).items() if name in wanted}
 
 
 def changes_in(study: Study, moments: Sequence[Moment]) -> list[NoticedChange]:

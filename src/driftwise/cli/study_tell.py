@@ -22,9 +22,8 @@ from driftwise.cli.options import (
     Setting,
     Std,
 )
-from driftwise.cli.study_words import next_command, receipt, setting, suggestion_for_scripts
+from driftwise.cli.study_words import in_context, next_command, receipt, setting, suggestion_for_scripts
 from driftwise.study import Study
-from driftwise.text import counted
 
 Id = Annotated[str, typer.Argument(help="The ID of the suggestion, as `study ask` printed it.", show_default=False)]
 
@@ -55,7 +54,7 @@ def ask(
       driftwise study ask shop --context traffic=0.4 --context day=mon
     """
     study = Study.open(name, path=path)
-    now = parse.some_params(context, study.description.context)
+    now = in_context(study, context)
     pins = parse.some_params(fixed, study.space)
     if n is None:
         s = study.ask(key=key, at=at, context=now, fixed=pins)
@@ -65,14 +64,16 @@ def ask(
             show.say("Try ", (setting(s.params), "bold"))
             show.say(f"Then: {next_command('tell', name, s.id, 'REWARD', path=path)}")
         return
-    several = study.ask(key=key, at=at, n=n, context=now, fixed=pins)
+    with show.progress("suggestions") as progress:
+        progress.add_task("suggestions", total=None)
+        several = study.ask(key=key, at=at, n=n, context=now, fixed=pins)
     if as_json:
         show.as_json({"suggestions": [suggestion_for_scripts(s) for s in several]})
         return
     show.say(f"Try {'this setting' if n == 1 else f'these {n} settings'}, each with its ID:")
     for s in several:
         show.say(f"  {s.id}  ", (setting(s.params), "bold"))
-    show.say(f"Then, for {counted(n, 'ID')}: {next_command('tell', name, 'ID', 'REWARD', path=path)}")
+    show.say(f"Then, for each ID: {next_command('tell', name, 'ID', 'REWARD', path=path)}")
 
 
 def tell(
@@ -141,7 +142,7 @@ def observe(
     """Add an observation at a setting of your own choice, without asking first."""
     study = Study.open(name, path=path)
     params = parse.params(setting, study.space)
-    now = parse.some_params(context, study.description.context)
+    now = in_context(study, context)
     details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
     receipt(study.observe(params, reward, at=at, key=key, context=now, **details), as_json, what=_what(failed))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from driftwise.cli import show
+from driftwise.cli import parse, show
 from driftwise.cli.options import DEFAULT
+from driftwise.errors import InvalidInput
 from driftwise.records import Params, Receipt, Suggestion
+from driftwise.study import Study
 from driftwise.text import visible
 
 
@@ -26,6 +29,15 @@ def next_command(verb: str, name: str, *rest: str, path: Path) -> str:
     """The command to type next, with the path unless it is the default."""
     where = [] if path == DEFAULT else ["--path", str(path)]
     return visible(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
+
+
+def in_context(study: Study, given: Sequence[str] | None) -> dict[str, Any] | None:
+    """The context that was typed. A study that has one needs it."""
+    inside = study.description.context
+    if inside is not None and not given:
+        options = " ".join(f"--context {name}=VALUE" for name in inside.names)
+        raise InvalidInput(f"study {study.name!r} has a context; give {options}")
+    return parse.some_params(given, inside)
 
 
 def suggestion_for_scripts(s: Suggestion) -> dict[str, Any]:

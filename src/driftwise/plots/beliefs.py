@@ -146,9 +146,9 @@ def belief_now(
     `failed` are values at which settings failed: crosses at the bottom, as they have no reward.
 
     >>> x = np.linspace(0, 1, 5)
-    >>> figure = belief_now(x, x, 0 * x + 0.1, observed=(x[:2], x[:2]), truth=x)
+    >>> figure = belief_now(x, x, 0 * x + 0.1, observed=(x[:2], x[:2]), failed=x[3:], truth=x)
     >>> sorted(text.get_text() for text in figure.legends[0].get_texts())
-    ['belief', 'observed, newest darkest', 'truth', '± 2 std']
+    ['belief', 'failed', 'observed, newest darkest', 'truth', '± 2 std']
     """
     figure, axes = single(size, theme, title=title, x=label, y=axis, grid="y")
     if steps:
