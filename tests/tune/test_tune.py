@@ -175,6 +175,16 @@ def test_several_at_once_are_distinct(tune, tmp_path):
     assert opened().describe().counts.awaited == 0
 
 
+def test_it_stops_when_its_time_is_over(tune):
+    steps, end = tune(f"{SMALL} --until-seconds 0.001 --pause 0.01", PARABOLA)  # without --steps it would go on
+    assert len(steps) == end["done"]["steps"] <= 1
+
+
+def test_a_pause_changes_nothing_else(tune):
+    steps, _ = tune(f"{SMALL} --steps 3 --pause 0.05 --jobs 2", PARABOLA)
+    assert sorted(s["number"] for s in steps) == [1, 2, 3]
+
+
 def test_parameters_in_the_environment(tune):
     body = "found = json.loads(os.environ['DRIFTWISE_PARAMS'])\nassert str(found['x']) == os.environ['DRIFTWISE_x']\n"
     steps, _ = tune(f"{SMALL} --env --steps 2", body + "print(found['x'])", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -134,8 +134,8 @@ def tune(
 
 def _run(tuner: Tuner, as_json: bool) -> bool:
     """Until it is done; whether Ctrl-C ended it."""
-    with screen(tuner, as_json) as shown, _interrupts(tuner, shown.say):
-        for step in tuner.steps():
+    with screen(tuner, as_json) as shown, _interrupts(tuner, shown.say), closing(tuner.steps()) as steps:
+        for step in steps:
             shown.step(step)
         shown.end()
     return tuner.stopping

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import select
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -124,7 +124,7 @@ class Tuner:
         except InvalidInput:
             return None
 
-    def steps(self) -> Iterator[Step | None]:
+    def steps(self) -> Generator[Step | None, None, None]:
         """Each step when it is done, and None now and then while commands run."""
         begun = time.monotonic()
         waiting, jobs = self.left_over(), [Job() for _ in range(self.plan.jobs)]
