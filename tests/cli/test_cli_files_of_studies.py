@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import typer
 
 from driftwise import Float, Int, Study
 from driftwise.spaces import Box
@@ -51,15 +50,11 @@ def test_delete_asks(study, good, refused):
 @pytest.mark.parametrize(("answer", "left"), [(True, []), (False, ["s"])])
 def test_the_answer_counts(study, call, monkeypatch, answer, left):
     asked = []
-
-    def confirm(text, *, abort, err):
-        asked.append(text)
-        if not answer:
-            raise typer.Abort
-
     monkeypatch.setattr("driftwise.cli.study_files.on_terminal", lambda: True)
-    monkeypatch.setattr("typer.confirm", confirm)
-    assert call("study delete s").exit_code == (0 if answer else 130)
+    monkeypatch.setattr("typer.confirm", lambda text, err: asked.append(text) or answer)
+    done = call("study delete s")
+    assert done.exit_code == (0 if answer else 1)
+    assert ("driftwise: nothing was deleted" in done.stderr) is not answer
     assert asked == ["Delete s with its 5 observations?"]
     assert Study.names("driftwise.db") == left
 
@@ -73,7 +68,7 @@ def test_fork_with_another_range(study, good):
     assert rewards("wide") == rewards("s")
     narrow = json.loads(good("study fork s narrow --float price=5:10 --to other.db --json"))
     assert (narrow["taken"], narrow["left_out"], narrow["path"]) == (2, 3, "other.db")
-    assert "3 outside of it left out" in good("study fork s narrow --float price=5:10")
+    assert "; 3 outside of its ranges and rules left out" in good("study fork s narrow --float price=5:10")
 
 
 def test_fork_with_another_policy_rule_and_limit(study, good):

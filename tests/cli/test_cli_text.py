@@ -39,9 +39,15 @@ def raw(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "line", ["ask", "show", "show --json", "recommend", "recommend --json", "export", "export --json", "ask --json"]
+    "line",
+    [
+        *("ask", "ask --json", "ask -n 3", "show", "show --json", "recommend", "recommend --json", "corrections"),
+        *("corrections --json", "export", "export --json", "export --jsonl", "predict x=0.5 mode=[/]", "copy t"),
+    ],
 )
 def test_no_control_character_reaches_the_terminal(study, good, line):
+    study.correct(1, 2.0, who=ESCAPES, why=ESCAPES, measures={"[/]": 1.0})
+    study.tell(study.ask(), failed=True)
     assert raw(good(f"study {line.split()[0]} s {' '.join(line.split()[1:])}")) == []
 
 

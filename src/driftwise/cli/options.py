@@ -38,19 +38,36 @@ Policies = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")]
 
+PARAMETERS, CONTEXT, CONSTRAINTS = "Parameters", "Context", "Constraints"  # panels of the help
+
 # --- what defines a study -------------------------------------------------------------------------------------------
 
 Floats = Annotated[
     list[str] | None,
-    typer.Option("--float", help="A real number, for example price=5:20 or rate=1e-4:1:log.", metavar="NAME=RANGE"),
+    typer.Option(
+        "--float",
+        help="A real number, for example price=5:20 or rate=1e-4:1:log.",
+        metavar="NAME=RANGE",
+        rich_help_panel=PARAMETERS,
+    ),
 ]
 Ints = Annotated[
     list[str] | None,
-    typer.Option("--int", help="A whole number, for example n=1:10 or n=1:1000:log.", metavar="NAME=RANGE"),
+    typer.Option(
+        "--int",
+        help="A whole number, for example n=1:10 or n=1:1000:log.",
+        metavar="NAME=RANGE",
+        rich_help_panel=PARAMETERS,
+    ),
 ]
 Choices = Annotated[
     list[str] | None,
-    typer.Option("--choice", help="One of several values, for example mode=slow,fast.", metavar="NAME=VALUES"),
+    typer.Option(
+        "--choice",
+        help="One of several values, for example mode=slow,fast.",
+        metavar="NAME=VALUES",
+        rich_help_panel=PARAMETERS,
+    ),
 ]
 OnePolicy = Annotated[
     str | None,
@@ -59,13 +76,71 @@ OnePolicy = Annotated[
         show_default="auto",
     ),
 ]
+ContextFloats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context-float",
+        help="A real number that is given with each ask.",
+        metavar="NAME=RANGE",
+        rich_help_panel=CONTEXT,
+    ),
+]
+ContextInts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context-int",
+        help="A whole number that is given with each ask.",
+        metavar="NAME=RANGE",
+        rich_help_panel=CONTEXT,
+    ),
+]
+ContextChoices = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--context-choice",
+        help="One of several values, given with each ask.",
+        metavar="NAME=VALUES",
+        rich_help_panel=CONTEXT,
+    ),
+]
 Rules = Annotated[
     list[str] | None,
-    typer.Option("--where", help='A rule on settings, for example "workers * cache_mb <= 8192".', metavar="RULE"),
+    typer.Option(
+        "--where",
+        help='A rule on settings, for example "workers * cache_mb <= 8192".',
+        metavar="RULE",
+        rich_help_panel=CONSTRAINTS,
+    ),
 ]
 Limits = Annotated[
     list[str] | None,
-    typer.Option("--limit", help='A limit on a measure, for example "p99_ms<=200" or "hits>=0.5".', metavar="LIMIT"),
+    typer.Option(
+        "--limit",
+        help='A limit on a measure, for example "p99_ms<=200" or "hits>=0.5".',
+        metavar="LIMIT",
+        rich_help_panel=CONSTRAINTS,
+    ),
+]
+
+Safe = Annotated[
+    bool,
+    typer.Option(
+        "--safe", help="Ask only where every limit holds with probability 1 − delta.", rich_help_panel=CONSTRAINTS
+    ),
+]
+Start = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A parameter of the setting, known to be safe, with which to begin.",
+        metavar="NAME=VALUE",
+        rich_help_panel=CONSTRAINTS,
+    ),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        help="The probability with which a safe study may err.", show_default="0.05", rich_help_panel=CONSTRAINTS
+    ),
 ]
 
 # --- what an observation has ----------------------------------------------------------------------------------------

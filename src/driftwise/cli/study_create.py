@@ -10,6 +10,10 @@ from driftwise.cli import parse, show, study_status
 from driftwise.cli.options import (
     DEFAULT,
     Choices,
+    ContextChoices,
+    ContextFloats,
+    ContextInts,
+    Delta,
     File,
     Floats,
     Ints,
@@ -19,6 +23,8 @@ from driftwise.cli.options import (
     NewName,
     OnePolicy,
     Rules,
+    Safe,
+    Start,
     ToFile,
 )
 from driftwise.cli.ordered import in_order
@@ -35,30 +41,14 @@ def create(
     floats: Floats = None,
     ints: Ints = None,
     choices: Choices = None,
-    context_floats: Annotated[
-        list[str] | None,
-        typer.Option("--context-float", help="A real number that is given with each ask.", metavar="NAME=RANGE"),
-    ] = None,
-    context_ints: Annotated[
-        list[str] | None,
-        typer.Option("--context-int", help="A whole number that is given with each ask.", metavar="NAME=RANGE"),
-    ] = None,
-    context_choices: Annotated[
-        list[str] | None,
-        typer.Option("--context-choice", help="One of several values, given with each ask.", metavar="NAME=VALUES"),
-    ] = None,
+    context_floats: ContextFloats = None,
+    context_ints: ContextInts = None,
+    context_choices: ContextChoices = None,
     rules: Rules = None,
     limits: Limits = None,
-    safe: Annotated[
-        bool, typer.Option("--safe", help="Ask only where every limit holds with probability 1 − delta.")
-    ] = False,
-    start: Annotated[
-        list[str] | None,
-        typer.Option(help="A parameter of the setting, known to be safe, with which to begin.", metavar="NAME=VALUE"),
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="The probability with which a safe study may err.", show_default="0.05")
-    ] = None,
+    safe: Safe = False,
+    start: Start = None,
+    delta: Delta = None,
     policy: OnePolicy = None,
     minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
     seed: Annotated[
@@ -153,7 +143,7 @@ def fork(
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()) | counts)
         return
-    left_out = f", {counts['left_out']} outside of it left out" if counts["left_out"] else ""
+    left_out = f"; {counts['left_out']} outside of its ranges and rules left out" if counts["left_out"] else ""
     show.say("The study ", (new, "bold"), f" is in {visible(str(target))}.")
     show.say(f"It begins with {counted(taken.told, 'observation')} of {visible(name)}{left_out}.")
 

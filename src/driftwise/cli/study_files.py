@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from driftwise.cli import show, study_status
+from driftwise.cli import failure, show, study_status
 from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, ToFile
 from driftwise.errors import InvalidInput
 from driftwise.study import Study
@@ -65,7 +65,9 @@ def delete(
     if not yes:
         if as_json or not on_terminal():
             raise InvalidInput(f"study {name!r} is deleted without asking only if you give --yes")
-        typer.confirm(f"Delete {visible(name)} with its {counted(told, 'observation')}?", abort=True, err=True)
+        if not typer.confirm(f"Delete {visible(name)} with its {counted(told, 'observation')}?", err=True):
+            failure.tell("nothing was deleted")
+            raise typer.Exit(1)
     study.delete()
     if as_json:
         show.as_json({"name": name, "deleted": True, "told": told})
