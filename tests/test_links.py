@@ -6,17 +6,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
-PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *DOCS]
-HOMES = (
-    "",
-    "docs",
-    "src",
-    "src/driftwise",
-    "src/driftwise/report",
-    "tests",
-    "examples/own-package/src/drift_extras",
-)  # where a path may begin
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+EXAMPLE = "examples/tune_real_program/README.md"
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", EXAMPLE, *DOCS]
+OURS = ("", "docs", "src", "src/driftwise", "src/driftwise/report", "tests")
+HOMES = (*OURS, "examples/own-package/src/drift_extras", str(Path(EXAMPLE).parent))  # where a path may begin
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

@@ -20,7 +20,7 @@ def completed(words: str, *flags: str) -> subprocess.CompletedProcess[str]:
     ("words", "answers"),
     [
         ("driftwise stu", ["study"]),
-        ("driftwise ", ["demo", "compare", "theory", "policies", "environments", "suites", "study", "lab"]),
+        ("driftwise ", ["demo", "compare", "theory", "policies", "environments", "suites", "study", "tune", "lab"]),
         ("driftwise --ver", ["--version"]),
         ("driftwise study a", ["ask", "abandon"]),
         ("driftwise study ask --k", ["--key"]),

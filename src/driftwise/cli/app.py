@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from driftwise.cli.failure import EXIT_CODES, Friendly
 from driftwise.cli.help_text import reflow
+from driftwise.cli.ordered import Ordered
 
 FILES = {
     "demo": "demo",
@@ -21,6 +22,7 @@ FILES = {
     "environments": "lists",
     "suites": "suites",
     "study": "study",
+    "tune": "tune",
     "lab": "lab",
 }
 
@@ -48,7 +50,7 @@ def made(name: str) -> Any:
     if hasattr(file, "app"):
         around.add_typer(file.app, name=name)
     else:
-        around.command(name)(getattr(file, name))
+        around.command(name, cls=Ordered)(getattr(file, name))
     reflow(around)
     group: Any = typer.main.get_command(around)
     return group.commands[name]
@@ -68,6 +70,7 @@ app = typer.Typer(
       driftwise study create prices --float price=5:20
       driftwise study ask prices              what to try now
       driftwise study tell prices ID 12.3     what it earned
+      driftwise tune web --float x=0:1 -- ./measure.sh {x}
     """,
 )
 
