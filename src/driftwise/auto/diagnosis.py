@@ -12,7 +12,7 @@ from driftwise.auto.mixture import Mixture
 from driftwise.gp.time_kernels import Cyclic, TimeKernel
 from driftwise.records import Array
 from driftwise.rng import generator
-from driftwise.spaces import Box, Choice, Joint, Space
+from driftwise.spaces import Choice, Space
 
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
@@ -170,12 +170,9 @@ def _explained(bins: NDArray[np.intp], values: Array) -> float:
 
 def _bins(X: Array, j: int, space: Space) -> NDArray[np.intp]:
     """Which bin of parameter j every row of X is in."""
-    if isinstance(space, Box | Joint):
-        part = X[:, space.slices[j]]
-        if isinstance(space.parameters[j][1], Choice):
-            return np.argmax(part, axis=1)
-        column = part[:, 0]
-    else:
-        column = X[:, j]
+    part, parameter = X[:, space.slices[j]], space.parameters[j][1]
+    if isinstance(parameter, Choice):
+        return np.argmax(parameter.flags(part), axis=1)
+    column = part[:, 0]
     levels, place = np.unique(column, return_inverse=True)
     return place if len(levels) <= BINS else np.argsort(np.argsort(column, kind="stable")) * BINS // len(column)

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
-from driftwise.spaces import Box, Candidates, Choice, Float, Int, Parameter
+from driftwise.spaces import Box, Candidates, Choice, Float, Int, Parameter, Space
 from driftwise.study import Study
 
 MOST = 200  # observations that are shown
@@ -60,13 +60,15 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     location, scale = belief.units
     made = []
     for name, values in _axes(study).items():
-        settings = [dict(best.params) | {name: value} for value in values]
-        if isinstance(space, Candidates):  # not every value makes a candidate together with the others' best
+        settings = [_changed(space, best.params, name, value) for value in values]
+        if (
+            isinstance(space, Candidates) and not space.labels
+        ):  # not every value makes a candidate together with the others' best
             settings = [space.from_unit(tuple(x)) for x in _along(space.points, best.params, space.names, name)]
             values = tuple(setting[name] for setting in settings)
         X = np.array([space.to_unit(setting) for setting in settings])
         mean, std = belief.predict(X)
-        parameter = dict(space.parameters)[name] if isinstance(space, Box) else None
+        parameter = dict(space.parameters)[name]
         made.append(
             Slice(
                 name=name,
@@ -96,7 +98,14 @@ def _in_use(study: Study, belief: Belief) -> int:
 def _axes(study: Study) -> Mapping[str, tuple[Any, ...]]:
     if isinstance(study.space, Box):
         return {name: _values(parameter) for name, parameter in study.space.parameters}
+    if isinstance(study.space, Candidates) and study.space.labels:  # its coordinates follow from its label
+        return {study.space.names[0]: study.space.labels}
     return dict.fromkeys(study.space.names, ())
+
+
+def _changed(space: Space, best: Params, name: str, value: Any) -> Params:
+    """The best setting with another value of one parameter."""
+    return {name: value} if isinstance(space, Candidates) else dict(best) | {name: value}
 
 
 def _values(parameter: Parameter) -> tuple[Any, ...]:

@@ -107,7 +107,7 @@ class Recorded:
 
     @cached_property
     def _index(self) -> dict[tuple[float, ...], int]:
-        return {x: i for i, x in reversed(list(enumerate(self.space.coordinates)))}
+        return {x: i for i, x in reversed(list(enumerate(map(tuple, self.space.points.tolist()))))}
 
 
 def recorded(

@@ -80,7 +80,7 @@ def _encode(value: Any) -> Any:
             f"{checks.shown(value)} cannot be written down: {kind} is not known; register a policy of your own in "
             f"driftwise.policies.REGISTRY, or use one of {', '.join(sorted(registry()))}"
         )
-    return {"type": kind} | {name: _encode(getattr(value, name)) for name in _fields(type(value))}
+    return {"type": kind} | {name: _encode(item) for name, item in _stated(value)}
 
 
 def decode(data: Any) -> Any:
@@ -141,6 +141,17 @@ def _modules() -> Iterator[ModuleType]:
         yield room
         own = [part for part in vars(room).values() if isinstance(part, ModuleType)]
         yield from (part for part in own if part.__name__.startswith(f"{room.__name__}."))
+
+
+def _stated(value: Any) -> Iterator[tuple[str, Any]]:
+    """The fields and their values. One that came later says `left_out`, so that what has its default reads as before.
+
+    A study is opened again by comparing descriptions, among them those that were written before there was the field.
+    """
+    for field in dataclasses.fields(value):
+        item = getattr(value, field.name)
+        if field.init and not (field.metadata.get("left_out") and item == field.default):
+            yield field.name, item
 
 
 def _fields(cls: Any) -> tuple[str, ...]:
