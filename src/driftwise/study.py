@@ -15,6 +15,7 @@ from driftwise.auto.drift_history import Explain, Moment
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.gp.belief import Belief, Ucb
+from driftwise.gp.past import negated
 from driftwise.policies import REGISTRY, AnyPolicy, decision, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.records import Ask, Observation, Params, Receipt, Recommendation, Suggestion, time_of_next
@@ -104,7 +105,7 @@ class Study:
         next `patience` suggestions are made.
         """
         checks.name("a study's name", name)
-        given = Description(_policy(policy, space, options), direction, seed, patience)
+        given = Description(_policy(policy, space, options, direction), direction, seed, patience)
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
@@ -317,10 +318,12 @@ def _opened(cls: type[Study], name: str, path: str) -> Study:
     return cls.open(name, path=path)
 
 
-def _policy(policy: Any, space: Any, options: dict[str, Any]) -> AnyPolicy:
+def _policy(policy: Any, space: Any, options: dict[str, Any], direction: str) -> AnyPolicy:
     """A policy from what the user gave: a name, a pair or a policy object."""
     if isinstance(policy, tuple) and len(policy) == 2 and isinstance(policy[1], dict):
         policy, options = policy[0], policy[1] | options
+    if direction == "minimize" and options.get("history") is not None:  # a policy maximises
+        options = options | {"history": negated(options["history"])}
     if not isinstance(policy, str):
         return _policy_as_given(policy, space, options)
     if space is None:

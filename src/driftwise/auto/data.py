@@ -18,6 +18,8 @@ PLACE = 0.1  # times √d: radius within which observations count as made at one
 CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
 TAIL = 0.1  # share of the places, at either end, that may be outliers
 REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
+FAR = 6.0  # scales by which the level may have moved since the past
+OTHER_UNIT, SEVERAL = 10.0, 5.0  # factor beyond which the unit is another one, and places from which on one can tell
 CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
 
 
@@ -28,10 +30,23 @@ def _squared(part: float, d: int) -> float:
 
 @dataclass(frozen=True)
 class Frame:
-    """The extent of the space along each coordinate, and whether rewards are centred and scaled."""
+    """The extent of the space along each coordinate, and whether rewards are centred and scaled.
+
+    `past` are the level and the scale that rewards had before, in a history.
+    """
 
     sides: tuple[float, ...]
     standardise: bool = True
+    past: tuple[float, float] | None = None
+
+    def known_units(self, location: float, scale: float, places: float) -> tuple[float, float]:
+        """Those of the past, if what is seen at several places fits them; else those that are seen."""
+        if self.past is None:
+            return location, scale
+        level, spread = self.past
+        near = abs(location - level) <= FAR * spread
+        alike = places < SEVERAL or 1 / OTHER_UNIT <= scale / spread <= OTHER_UNIT
+        return (level, spread) if near and alike else (location, spread if alike else scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +142,8 @@ class Observations:
         squares = float(self.place_weights @ np.square(self.clipped - location))
         scale = float(np.sqrt(squares / chdtri(max(places - 1, 1.0), 1 - CAUTION)))
         # rewards that differ only by rounding have no scale
-        return location, scale if scale > 1e-12 * float(np.abs(self.clipped).max()) else 1.0
+        scale = scale if scale > 1e-12 * float(np.abs(self.clipped).max()) else 1.0
+        return self.frame.known_units(location, scale, places)
 
     @cached_property
     def targets(self) -> Array:

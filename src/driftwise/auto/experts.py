@@ -253,6 +253,16 @@ class Bank:
         k, stretch = shape
         return Stretched(self.kernels[k], stretch) if stretch else self.kernels[k]
 
+    def mean(self, kernel: int, X: Array) -> Array | None:
+        """What the function of a kernel is before anything is seen, (m,); None: 0, as for most kernels."""
+        known = getattr(self.kernels[kernel], "mean", None)
+        return None if known is None else known(X)
+
+    def targets(self, kernel: int, data: Observations) -> Array:
+        """The targets of a window less that mean: (n,)."""
+        mean = self.mean(kernel, data.X)
+        return data.targets if mean is None else data.targets - mean
+
     def fits(self, experts: Sequence[Expert], data: Observations) -> list[Fit]:
         """The experts fitted to a window."""
         return [fit(*inputs) for inputs in self._inputs(experts, data)]
@@ -265,15 +275,16 @@ class Bank:
         self, experts: Sequence[Expert], data: Observations
     ) -> Iterator[tuple[Expert, int, Array, Array, Array, float]]:
         """The arguments of `fit` and `forecast`, for each expert."""
+        targets = {k: self.targets(k, data) for k in {e.kernel for e in experts}}
         for e, A in zip(experts, self._correlations(experts, data), strict=True):
             f = data.place(e.since)
-            yield e, f, A, data.targets[f:], e.noises(data.numbers[f:]), self.prior_strength
+            yield e, f, A, targets[e.kernel][f:], e.noises(data.numbers[f:]), self.prior_strength
 
     def extended(self, fits: Sequence[Fit], data: Observations, *, known: int) -> list[Fit]:
         """The fits after further observations: they are fits to the first `known` of `data`."""
         rows = self._correlations([f.expert for f in fits], data, known)
         return [
-            f.extended(A, data.targets[f.first :], f.expert.noises(data.numbers[known:]))
+            f.extended(A, self.targets(f.expert.kernel, data)[f.first :], f.expert.noises(data.numbers[known:]))
             for f, A in zip(fits, rows, strict=True)
         ]
 

@@ -68,7 +68,8 @@ class Mixture:
         before = self.data.only(np.arange(heaviest.first))
         A = self.bank.covariance(heaviest.expert, before.X, before.clock)
         noises = heaviest.expert.noises(before.numbers)
-        old = fit(heaviest.expert, 0, A, self.data.targets[: heaviest.first], noises, heaviest.prior_strength)
+        targets = self.bank.targets(heaviest.expert.kernel, self.data)[: heaviest.first]
+        old = fit(heaviest.expert, 0, A, targets, noises, heaviest.prior_strength)
         return replace(self, data=before, fits=(old,), shares=np.ones(1), now=then)
 
     # --- what it says -------------------------------------------------------------------------------------------
@@ -203,7 +204,12 @@ class Mixture:
             rows = slice(start, start + size)
             k = np.array([kernel(X[rows], self._X) for kernel in kernels])
             prior = np.array([kernel.diagonal(X[rows]) for kernel in kernels])
-            yield rows, stacked, stacked.moments(k, prior, level=level)
+            mean, std, v = stacked.moments(k, prior, level=level)
+            for e, predictor in enumerate(stacked.predictors):
+                known = self.bank.mean(predictor.fit.expert.kernel, X[rows])
+                if known is not None:
+                    mean[e] += known
+            yield rows, stacked, (mean, std, v)
 
     def _slopes(self, X: Array, stacked: Stacked, *terms: tuple[Array, Array]) -> list[Array]:
         """Σ w_e (c_e(x)ᵀ∂k_e(x)/∂x + ½o_e(x) ∂k(x, x)/∂x) for terms c, (E, m, n), and o, (E, m): (m, d) each."""

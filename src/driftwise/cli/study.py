@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import files, parse, show, study_status
+from driftwise.cli import arms, files, parse, show, study_status
 from driftwise.cli.failure import EXIT_CODES
 from driftwise.cli.options import DEFAULT, At, File, Json, Name
 from driftwise.cli.ordered import Ordered, in_order
@@ -68,6 +68,17 @@ def create(
         list[str] | None,
         typer.Option("--choice", help="One of several values, for example mode=slow,fast.", metavar="NAME=VALUES"),
     ] = None,
+    arms_listed: Annotated[
+        str | None, typer.Option("--arms", help="Arms by name, for example red,green,blue.", metavar="NAMES")
+    ] = None,
+    arms_from: Annotated[
+        Path | None,
+        typer.Option(help="A CSV of arms with headings: a column of names, and any others their coordinates."),
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(help="A CSV of what all arms gave in the past: a row for each time, a column for each arm."),
+    ] = None,
     policy: Annotated[
         str,
         typer.Option(help="NAME or NAME:OPTION=VALUE,… The command `driftwise policies` lists them."),
@@ -80,6 +91,7 @@ def create(
     """Create a study.
 
     Give each parameter with --float, --int or --choice. The study keeps them in the order in which you give them.
+    Things that have a name and no order are arms: give them with --arms or --arms-from, and their past with --history.
     Rewards are centred and scaled over the observations that the policy remembers, so their units do not matter.
 
     [bold]Examples[/bold]
@@ -87,13 +99,20 @@ def create(
       driftwise study create ads --float bid=0.1:5:log --choice site=a,b
 
       driftwise study create cache --int size=1:64 --minimize --policy sw-gp-ucb:window=80
+
+      driftwise study create banner --arms red,green,blue --history last-year.csv
     """
-    space = parse.space(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
+    parameters = tuple(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
+    named = arms_listed is not None or arms_from is not None
+    space = arms.space(None if named and not parameters else parse.space(parameters), arms_listed, arms_from)
     contender = parse.policy(policy)
+    past = {} if history is None else {"history": arms.history(history, space)}
     direction = "minimize" if minimize else "maximize"
     with show.progress() as progress, parse.making(policy):
         progress.add_task("a new study", total=None)
-        made = Study(name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options))
+        made = Study(
+            name, space, contender.name, path=path, seed=seed, direction=direction, **dict(contender.options) | past
+        )
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:

@@ -14,13 +14,15 @@ from driftwise.errors import InvalidInput
 from driftwise.records import Array, Point
 from driftwise.spaces.parameters import Choice
 
+HELD = 4  # what a coordinate takes in an ask, in numbers: about half a second for 2,048 labels
+
 
 def as_labels(given: Any) -> tuple[str, ...]:
     """Names that can be printed in a line, all different, and not too many."""
     known = checks.each("labels", given, lambda _, label: checks.name("a label", label), "['red', 'green']")
     n = len(known)
-    what = f"{n:,} labels × {n:,}, as each is as far from each"
-    limits.check("a space", n * n, what, "give fewer, or points, as Candidates(points, labels=[...])")
+    what = f"{n:,} labels of {n:,} coordinates, as each is as far from each, {HELD} for each"
+    limits.check("a space", HELD * n * n, what, "give fewer, or points, as Candidates(points, labels=[...])")
     seen: set[str] = set()
     for label in known:
         if label in seen:

@@ -22,7 +22,7 @@ from driftwise.errors import InvalidInput
 
 # where descriptions are made; a package stands for the modules it imports
 ROOMS = (
-    *("gp.kernels", "gp.time_kernels", "gp.belief", "spaces"),
+    *("gp.kernels", "gp.factors", "gp.time_kernels", "gp.belief", "spaces"),
     *("theory.information", "theory.widths", "policies", "auto.policy"),
 )
 
