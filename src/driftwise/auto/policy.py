@@ -30,6 +30,7 @@ GAP = 4  # numbers between two restarts that enter after a search
 FEW = 24  # observations up to which there is a search after each
 ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
+FASTER = (0.3, 0.6)  # the same, if a history says so: rewards then come back to its means
 SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
 NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
@@ -147,16 +148,19 @@ class Auto:
         if known_kernel is not None and history is not None:
             raise InvalidInput("known_kernel and history both say how candidates go together; give one of them")
         known = None if history is None else past(made, history)
-        times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
+        times: tuple[TimeKernel, ...] = tuple(Forgetting(e) for e in EPSILONS)
+        times += tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ()
         kernels = (known_kernel,) if known_kernel is not None else default_kernels(made)
+        noises: tuple[float, ...] = NOISES
         if known:
             kernels = known.about_means, known.about_level
+            times, noises = known.pace((*times, *map(Forgetting, FASTER)), NOISES)
         told = known_kernel is not None
         learned = not told and known is None
         width = (WIDTH if learned else 1.0) if width is None else width
         units = (known.level, known.scale) if known else None
         flags = (told, changes, cycles, tides, ard and learned)
-        return cls(made, kernels, times, NOISES, *flags, width, window, max_step, units)
+        return cls(made, kernels, times, noises, *flags, width, window, max_step, units)
 
     @cached_property
     def bank(self) -> Bank:

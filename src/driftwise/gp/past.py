@@ -13,8 +13,8 @@ at most, and for each candidate the rest of its variance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,18 @@ import numpy as np
 from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.gp.factors import Factors
+from driftwise.gp.pace import likeliest, likelihoods
+from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
 from driftwise.spaces import Candidates, Space
 
 LEAST = 1e-3  # a at least, and the own part of F relative to its variance
 TRUST = 0.5  # standard deviation of how far means may be from those of the past, in parts of the spread
 RANK = 16  # factors at most
+LIKELIEST = (3, 2)  # kernels of time and noises that are kept
 ENOUGH = 0.9999  # of the variance, after which further factors are left out
+
+Pace = tuple[tuple[TimeKernel, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,13 @@ class Past:
     scale: float
     about_level: Factors
     about_means: Factors
+    deviations: Array = field(repr=False, compare=False)  # of the rows from the means: (T, n)
+
+    def pace(self, times: Sequence[TimeKernel], noises: Sequence[float]) -> Pace:
+        """The first kernel of time and the LIKELIEST of the others, and as many noises, if rows are one step apart."""
+        found = likelihoods(self.deviations, self.about_means.matrix, times, noises)
+        likely, noise = likeliest(found, times=LIKELIEST[0], noises=LIKELIEST[1])
+        return tuple(dict.fromkeys((times[0], *likely))), noise
 
 
 def past(space: Space, history: Any) -> Past:
@@ -69,7 +81,8 @@ def past(space: Space, history: Any) -> Past:
     scale = float(np.sqrt(np.diagonal(C).max() * (1 + 2 * LEAST**2)))  # k(x, x) ≤ 1 with what `factors` adds
     apart = tuple((means / scale).tolist())
     about_level = Factors(*factors(C / scale**2), space.coordinates)
-    return Past(level, unit * scale, about_level, Factors(*factors(D / scale**2), space.coordinates, apart))
+    about_means = Factors(*factors(D / scale**2), space.coordinates, apart)
+    return Past(level, unit * scale, about_level, about_means, (Z - means) / scale)
 
 
 def _uncertain(C: Array, missing: Array) -> Array:
