@@ -138,7 +138,7 @@ def test_a_history_needs_candidates_and_replaces_a_kernel():
 @pytest.mark.parametrize("name", sorted(n for n in REGISTRY if "kernel" in options_of(n)))
 def test_every_policy_with_a_kernel_takes_a_history(name):
     if name in ("w-dbo", "tv-r-gp-ucb"):  # whose theory is for these two kernels
-        with pytest.raises(InvalidInput, match="RBF (or|and) Matern"):
+        with pytest.raises(InvalidInput, match=r"RBF (or|and) Matern"):
             policy(name, ARMS, history=TABLE)
         return
     made = policy(name, ARMS, history=TABLE)
