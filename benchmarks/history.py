@@ -83,6 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.history", description=__doc__)
     parser.add_argument("out", type=Path, help="a file of JSON lines, in which what is there already is not run again")
     parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--horizon", type=int, default=100)
     parser.add_argument("--own", nargs="*", default=OWN, help="which of auto's four ways")
     parser.add_argument("--recordings", nargs="*", default=list(TABLES))
@@ -92,11 +93,12 @@ def main() -> None:
     with given.out.open("a", encoding="utf-8") as file:
         for name in given.recordings:
             labels = (*OTHERS, *given.own)
-            for key in ((label, name, seed, given.horizon) for label in labels for seed in range(given.seeds)):
+            seeds = range(given.first, given.first + given.seeds)
+            for key in ((label, name, seed, given.horizon) for label in labels for seed in seeds):
                 if key not in found:
                     found[key] = regret(*key)
                     print(json.dumps([key, found[key]]), file=file, flush=True)
-            of = {k: np.array([found[k, name, seed, given.horizon] for seed in range(given.seeds)]) for k in labels}
+            of = {k: np.array([found[k, name, seed, given.horizon] for seed in seeds]) for k in labels}
             best = min(OTHERS, key=lambda label: float(of[label].mean()))
             print(f"{name}: {best} {of[best].mean():.1f}")
             for label in given.own:

@@ -148,6 +148,7 @@ def effects(X: Array, values: Array, space: Space) -> dict[str, float]:
     The conditional mean is taken in bins, and corrected for the variance that bins of finite size show by chance.
 
     >>> from driftwise import Float
+    >>> from driftwise.spaces import Box
     >>> space = Box.of({"a": Float(0, 1), "b": Float(0, 1)})
     >>> X = sample(space)
     >>> {name: round(share, 1) for name, share in effects(X, 3 * X[:, 0], space).items()}
