@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from driftwise import checks, limits
+from driftwise.concurrency.threads import one_thread
 from driftwise.errors import InvalidInput
 from driftwise.gp.factors import Factors
 from driftwise.gp.pace import likeliest, likelihoods
@@ -30,6 +31,7 @@ from driftwise.spaces import Candidates, Space
 LEAST = 1e-3  # a at least, and the own part of F relative to its variance
 TRUST = 0.5  # standard deviation of how far means may be from those of the past, in parts of the spread
 RANK = 16  # factors at most
+DIGITS = 9
 LIKELIEST = (3, 2)  # kernels of time and noises that are kept
 ENOUGH = 0.9999  # of the variance, after which further factors are left out
 
@@ -57,6 +59,7 @@ class Past:
         return tuple(dict.fromkeys((times[0], *likely))), noise
 
 
+@one_thread
 def past(space: Space, history: Any) -> Past:
     """What a table of past rewards says about the candidates of a space.
 
@@ -79,10 +82,16 @@ def past(space: Space, history: Any) -> Past:
     C = _uncertain(shrunk(Z), missing)
     D = _uncertain(shrunk(Z - means), missing) + TRUST**2 * C
     scale = float(np.sqrt(np.diagonal(C).max() * (1 + 2 * LEAST**2)))  # k(x, x) ≤ 1 with what `factors` adds
-    apart = tuple((means / scale).tolist())
+    apart = _rounded(means / scale)
     about_level = Factors(*factors(C / scale**2), space.coordinates)
     about_means = Factors(*factors(D / scale**2), space.coordinates, apart)
-    return Past(level, unit * scale, about_level, about_means, (Z - means) / scale)
+    [level, spread] = _rounded(np.array([level, unit * scale]))
+    return Past(level, spread, about_level, about_means, (Z - means) / scale)
+
+
+def _rounded(numbers: Array) -> tuple[float, ...]:
+    """To so many digits that the same table gives the same description on every machine."""
+    return tuple(float(f"{number:.{DIGITS}g}") for number in numbers.tolist())
 
 
 def _uncertain(C: Array, missing: Array) -> Array:
@@ -200,4 +209,5 @@ def factors(C: Array) -> tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]
     rank = min(enough, RANK, len(C))
     L = vectors[:, :rank] * np.sqrt(values[:rank])
     own = np.maximum(np.diagonal(C) - np.square(L).sum(axis=1), LEAST**2 * float(np.diagonal(C).mean()))
-    return tuple(map(tuple, L.tolist())), tuple(own.tolist())
+    L = L * np.where(L[np.abs(L).argmax(axis=0), np.arange(rank)] < 0, -1.0, 1.0)  # the sign of a factor is arbitrary
+    return tuple(map(_rounded, L)), _rounded(own)
