@@ -242,8 +242,11 @@ def test_what_cannot_be_corrected_is_refused():
     for which in (99, s, s.id):
         with pytest.raises(NotFoundError):
             study.correct(which, 1.0)
-    for which in (0, "x", None, 1.5):
+    for which in (0, None, 1.5):
         with pytest.raises(InvalidInput):
+            study.retract(which)
+    for which in ("x", "1-of-another-file"):
+        with pytest.raises(NotFoundError):
             study.retract(which)
     study.tell(s, 1.0)
     with pytest.raises(InvalidInput, match="who"):

@@ -20,6 +20,8 @@ CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart
 TAIL = 0.1  # share of the places, at either end, that may be outliers
 REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
 NOTHING = 1e-9  # weight below which an observation is nothing but noise
+FAR = 6.0  # scales by which the level may have moved since the past
+OTHER_UNIT, SEVERAL = 10.0, 5.0  # factor beyond which the unit is another one, and places from which on one can tell
 CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
 
 
@@ -30,10 +32,23 @@ def _squared(part: float, d: int) -> float:
 
 @dataclass(frozen=True)
 class Frame:
-    """The extent of the space along each coordinate, and whether rewards are centred and scaled."""
+    """The extent of the space along each coordinate, and whether rewards are centred and scaled.
+
+    `past` are the level and the scale that rewards had before, in a history.
+    """
 
     sides: tuple[float, ...]
     standardise: bool = True
+    past: tuple[float, float] | None = None
+
+    def known_units(self, location: float, scale: float, places: float) -> tuple[float, float]:
+        """Those of the past, if what is seen at several places fits them; else those that are seen."""
+        if self.past is None:
+            return location, scale
+        level, spread = self.past
+        near = abs(location - level) <= FAR * spread
+        alike = places < SEVERAL or 1 / OTHER_UNIT <= scale / spread <= OTHER_UNIT
+        return (level, spread) if near and alike else (location, spread if alike else scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +158,8 @@ class Observations:
         scale = float(np.sqrt(squares / chdtri(max(places - 1, 1.0), 1 - CAUTION)))
         # rewards that differ only by rounding have no scale
         sizes = np.abs(self.clipped[self.place_weights > NOTHING])
-        return location, scale if scale > 1e-12 * float(sizes.max(initial=0.0)) else 1.0
+        scale = scale if scale > 1e-12 * float(sizes.max(initial=0.0)) else 1.0
+        return self.frame.known_units(location, scale, places)
 
     @cached_property
     def targets(self) -> Array:

@@ -12,7 +12,7 @@ from driftwise.auto.mixture import Mixture
 from driftwise.gp.time_kernels import Cyclic, TimeKernel
 from driftwise.records import Array
 from driftwise.rng import generator
-from driftwise.spaces import Box, Choice, Joint, Space
+from driftwise.spaces import Choice, Space
 
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
@@ -148,6 +148,7 @@ def effects(X: Array, values: Array, space: Space) -> dict[str, float]:
     The conditional mean is taken in bins, and corrected for the variance that bins of finite size show by chance.
 
     >>> from driftwise import Float
+    >>> from driftwise.spaces import Box
     >>> space = Box.of({"a": Float(0, 1), "b": Float(0, 1)})
     >>> X = sample(space)
     >>> {name: round(share, 1) for name, share in effects(X, 3 * X[:, 0], space).items()}
@@ -170,12 +171,9 @@ def _explained(bins: NDArray[np.intp], values: Array) -> float:
 
 def _bins(X: Array, j: int, space: Space) -> NDArray[np.intp]:
     """Which bin of parameter j every row of X is in."""
-    if isinstance(space, Box | Joint):
-        part = X[:, space.slices[j]]
-        if isinstance(space.parameters[j][1], Choice):
-            return np.argmax(part, axis=1)
-        column = part[:, 0]
-    else:
-        column = X[:, j]
+    part, parameter = X[:, space.slices[j]], space.parameters[j][1]
+    if isinstance(parameter, Choice):
+        return np.argmax(parameter.flags(part), axis=1)
+    column = part[:, 0]
     levels, place = np.unique(column, return_inverse=True)
     return place if len(levels) <= BINS else np.argsort(np.argsort(column, kind="stable")) * BINS // len(column)

@@ -306,6 +306,16 @@ class Bank:
         k, stretch = shape
         return Stretched(self.kernels[k], stretch) if stretch else self.kernels[k]
 
+    def mean(self, kernel: int, X: Array) -> Array | None:
+        """What the function of a kernel is before anything is seen, (m,); None: 0, as for most kernels."""
+        known = getattr(self.kernels[kernel], "mean", None)
+        return None if known is None else known(X)
+
+    def targets(self, kernel: int, data: Observations) -> Array:
+        """The targets of a window less that mean: (n,)."""
+        mean = self.mean(kernel, data.X)
+        return data.targets if mean is None else data.targets - mean
+
     def fits(self, experts: Sequence[Expert], data: Observations) -> list[Fit]:
         return [window.fit() for window in self._windows(experts, data)]
 
@@ -320,13 +330,15 @@ class Bank:
         """`expert` on the observations `used` of `data`, whose correlations are A."""
         noises, known = noises_of(expert, data)[used], data.known_noise
         ours = None if known is None else known[used]
-        return FittedWindow(expert, used.start, A, data.targets[used], noises, ours, self.prior_strength)
+        return FittedWindow(
+            expert, used.start, A, self.targets(expert.kernel, data)[used], noises, ours, self.prior_strength
+        )
 
     def extended(self, fits: Sequence[Fit], data: Observations, *, known: int) -> list[Fit]:
         """The fits after further observations: they are fits to the first `known` of `data`."""
         rows = self._correlations([f.expert for f in fits], data, known)
         return [
-            f.extended(A, data.targets[f.first :], noises_of(f.expert, data)[known:])
+            f.extended(A, self.targets(f.expert.kernel, data)[f.first :], noises_of(f.expert, data)[known:])
             for f, A in zip(fits, rows, strict=True)
         ]
 

@@ -202,7 +202,12 @@ class Mixture:
             rows = slice(start, start + size)
             k = np.array([kernel(X[rows], self._X) for kernel in kernels])
             prior = np.array([kernel.diagonal(X[rows]) for kernel in kernels])
-            yield rows, stacked, stacked.moments(k, prior, level=level)
+            mean, std, v = stacked.moments(k, prior, level=level)
+            for e, predictor in enumerate(stacked.predictors):
+                known = self.bank.mean(predictor.fit.expert.kernel, X[rows])
+                if known is not None:
+                    mean[e] += known
+            yield rows, stacked, (mean, std, v)
 
     def _slopes(self, X: Array, stacked: Stacked, *terms: tuple[Array, Array]) -> list[Array]:
         """Σ w_e (c_e(x)ᵀ∂k_e(x)/∂x + ½o_e(x) ∂k(x, x)/∂x) for terms c, (E, m, n), and o, (E, m): (m, d) each."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
@@ -19,6 +19,7 @@ from driftwise.auto.weights import weight_path
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import check_kernel, check_size
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
+from driftwise.gp.past import past
 from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Box, Choice, Joint, Space, as_space
@@ -29,6 +30,7 @@ GAP = 4  # numbers between two restarts that enter after a search
 FEW = 24  # observations up to which there is a search after each
 ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
+FASTER = (0.3, 0.6)  # the same, if a history says so: rewards then come back to its means
 SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
 NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
@@ -106,6 +108,7 @@ class Auto:
     width: float
     window: int
     max_step: float | None
+    past: tuple[float, float] | None = field(default=None, metadata={"left_out": True})  # level and scale of a history
 
     def __post_init__(self) -> None:
         flags = dict.fromkeys(("told", "changes", "cycles", "tides", "ard"), checks.flag)
@@ -117,6 +120,7 @@ class Auto:
             noises=lambda name, given: checks.each(name, given, checks.positive, "(0.01, 0.1)"),
             width=checks.nonnegative,
             window=partial(checks.count, least=8),
+            past=checks.optional(lambda name, given: checks.point(name, given, 2)),
             max_step=checks.optional(partial(checks.positive, fix="it is a distance in the unit cube, as 0.1")),
             **flags,
         )
@@ -131,6 +135,7 @@ class Auto:
         space: Any,
         *,
         known_kernel: Annotated[Kernel | None, "covariance of the rewards, if you know it"] = None,
+        history: Annotated[Any, "what all candidates gave before: rows of times, or a dict of columns by label"] = None,
         width: Annotated[float | None, "exploration bonus, as a multiple of the one that just pays off"] = None,
         window: Annotated[int, "number of observations that experts see, at most"] = 184,
         max_step: Annotated[float | None, "distance in the unit cube from the last observation, at most"] = None,
@@ -143,13 +148,22 @@ class Auto:
         made = as_space(space)
         if known_kernel is not None:
             check_kernel(as_kernel("known_kernel", known_kernel), made)
-        times = tuple(Forgetting(e) for e in EPSILONS) + (tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ())
-        kernels = default_kernels(made) if known_kernel is None else (known_kernel,)
-        known = known_kernel is not None
-        width = (1.0 if known else WIDTH) if width is None else width
-        return cls(
-            made, kernels, times, NOISES, known, changes, cycles, tides, ard and not known, width, window, max_step
-        )
+        if known_kernel is not None and history is not None:
+            raise InvalidInput("known_kernel and history both say how candidates go together; give one of them")
+        known = None if history is None else past(made, history)
+        times: tuple[TimeKernel, ...] = tuple(Forgetting(e) for e in EPSILONS)
+        times += tuple(MaternInTime(2.5, s) for s in SCALES) if smooth else ()
+        kernels = (known_kernel,) if known_kernel is not None else default_kernels(made)
+        noises: tuple[float, ...] = NOISES
+        if known:
+            kernels = known.about_means, known.about_level
+            times, noises = known.pace((*times, *map(Forgetting, FASTER)), NOISES)
+        told = known_kernel is not None
+        learned = not told and known is None
+        width = (WIDTH if learned else 1.0) if width is None else width
+        units = (known.level, known.scale) if known else None
+        flags = (told, changes, cycles, tides, ard and learned)
+        return cls(made, kernels, times, noises, *flags, width, window, max_step, units)
 
     @cached_property
     def bank(self) -> Bank:
@@ -171,7 +185,7 @@ class Auto:
         return True
 
     def start(self) -> AutoState:
-        frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told)
+        frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told, past=self.past)
         nothing = Memory.nothing(frame, most=self.window, span=self.span)
         return AutoState(nothing, Search(self.bank, nothing))
 

@@ -66,7 +66,7 @@ def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
     for name in space.names:
         settings = _settings(space, best.params, name)
         mean, std = belief.predict(np.array([whole.to_unit({**setting, **(context or {})}) for setting in settings]))
-        parameter = dict(space.parameters)[name] if isinstance(space, Box) else None
+        parameter = dict(space.parameters)[name]
         made.append(
             Slice(
                 name=name,
@@ -103,7 +103,10 @@ def _in_use(study: Study, belief: Belief) -> int:
 
 def _settings(space: Space, best: Params, name: str) -> list[Params]:
     """The best setting with other values of parameter `name`, in its order."""
-    if isinstance(space, Candidates):  # not every value makes a candidate together with the others' best
+    if isinstance(space, Candidates):
+        if space.labels:  # its coordinates follow from its label
+            return [{name: label} for label in space.labels]
+        # not every value makes a candidate together with the others' best
         return [space.from_unit(tuple(x)) for x in _along(space.points, best, space.names, name)]
     assert isinstance(space, Box)  # the settings alone, without a context
     parameter = dict(space.parameters)[name]

@@ -69,6 +69,29 @@ Choices = Annotated[
         rich_help_panel=PARAMETERS,
     ),
 ]
+Arms = Annotated[
+    str | None,
+    typer.Option(
+        "--arms",
+        help="Arms by name, for example red,green,blue.",
+        metavar="NAMES",
+        rich_help_panel=PARAMETERS,
+    ),
+]
+ArmsFrom = Annotated[
+    Path | None,
+    typer.Option(
+        help="A CSV of arms with headings: a column of names, and any others their coordinates.",
+        rich_help_panel=PARAMETERS,
+    ),
+]
+History = Annotated[
+    Path | None,
+    typer.Option(
+        help="A CSV of what all arms gave in the past: a row for each time, a column for each arm.",
+        rich_help_panel=PARAMETERS,
+    ),
+]
 OnePolicy = Annotated[
     str | None,
     typer.Option(

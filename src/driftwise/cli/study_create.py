@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import parse, show, study_status
+from driftwise.cli import arms, parse, show, study_status
 from driftwise.cli.options import (
     DEFAULT,
+    Arms,
+    ArmsFrom,
     Choices,
     ContextChoices,
     ContextFloats,
@@ -16,6 +18,7 @@ from driftwise.cli.options import (
     Delta,
     File,
     Floats,
+    History,
     Ints,
     Json,
     Limits,
@@ -41,6 +44,9 @@ def create(
     floats: Floats = None,
     ints: Ints = None,
     choices: Choices = None,
+    arms_listed: Arms = None,
+    arms_from: ArmsFrom = None,
+    history: History = None,
     context_floats: ContextFloats = None,
     context_ints: ContextInts = None,
     context_choices: ContextChoices = None,
@@ -60,6 +66,7 @@ def create(
     """Create a study.
 
     Give each parameter with --float, --int or --choice. The study keeps them in the order in which you give them.
+    Things that have a name and no order are arms: give them with --arms or --arms-from, and their past with --history.
     Rewards are centred and scaled over the observations that the policy remembers, so their units do not matter.
 
     A rule after --where is about parameters, and no setting that breaks it is ever suggested. A limit after --limit is
@@ -76,9 +83,13 @@ def create(
 
       driftwise study create api --int workers=1:32 --limit "p99_ms<=200" --safe --start workers=4
 
+      driftwise study create banner --arms red,green,blue --history last-year.csv
+
       driftwise study create shop --float price=5:20 --context-float traffic=0:1 --context-choice day=mon,tue
     """
-    space = parse.space(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
+    parameters = tuple(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
+    named = arms_listed is not None or arms_from is not None
+    space = arms.space(None if named and not parameters else parse.space(parameters), arms_listed, arms_from)
     given = {"--context-float": context_floats, "--context-int": context_ints, "--context-choice": context_choices}
     settings: dict[str, Any] = {
         "seed": seed,
@@ -90,6 +101,8 @@ def create(
         "start": parse.some_params(start, as_space(space)),
         "delta": delta,
     }
+    if history is not None:
+        settings["history"] = arms.history(history, space)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
         made = Study(name, space, _policy(policy), path=path, **settings)

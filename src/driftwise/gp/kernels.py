@@ -293,18 +293,19 @@ class Empirical(Combined):
 
     def __call__(self, X: Array, Y: Array) -> Array:
         matrix: Array = self._matrix  # type: ignore[attr-defined]
-        return matrix[np.ix_(_index(X, len(matrix)), _index(Y, len(matrix)))]
+        return matrix[np.ix_(candidate_index(X, len(matrix)), candidate_index(Y, len(matrix)))]
 
     def diagonal(self, X: Array) -> Array:
         matrix: Array = self._matrix  # type: ignore[attr-defined]
-        index = _index(X, len(matrix))
+        index = candidate_index(X, len(matrix))
         return matrix[index, index]
 
     def gradient(self, X: Array, Y: Array) -> Array:
         raise InvalidInput("an empirical kernel has no gradient; use it on Candidates")
 
 
-def _index(X: Array, size: int) -> NDArray[np.intp]:
+def candidate_index(X: Array, size: int) -> NDArray[np.intp]:
+    """Which of `size` candidates each row is: its one coordinate, or the place at which it has 1."""
     check_points(X)
     known = X.shape[1] == size if X.shape[1] != 1 else ((X >= 0) & (size > X)).all()
     if not known:

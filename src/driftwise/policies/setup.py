@@ -15,6 +15,7 @@ from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Model, Width, check_kernel
 from driftwise.gp.kernels import Kernel, Matern, as_kernel, check_bounded
+from driftwise.gp.past import past
 from driftwise.policies.ranges import Range
 from driftwise.records import Array
 from driftwise.spaces import Space, as_space
@@ -46,6 +47,9 @@ class Setup:
     space: Any
     kernel: Annotated[
         Kernel | None, "covariance of the rewards over the unit cube; None: Matérn-5/2 with length scale 0.2"
+    ] = None
+    history: Annotated[
+        Any, "what all candidates gave before, instead of a kernel: rows of times, or a dict of columns by label"
     ] = None
     noise: Annotated[float, "variance λ of the noise"] = 0.01
     standardise: Annotated[bool, "whether rewards are centred and scaled"] = False
@@ -83,10 +87,17 @@ class Setup:
     @cached_property
     def model(self) -> Model:
         """The model of the world."""
-        kernel = Matern(2.5, 0.2) if self.kernel is None else as_kernel("kernel", self.kernel)
-        model = Model(self.space, kernel, self.noise, self.standardise)
+        model = Model(self.space, self._kernel, self.noise, self.standardise)
         check_kernel(model.kernel, model.space)
         return model
+
+    @property
+    def _kernel(self) -> Kernel:
+        if self.history is None:
+            return Matern(2.5, 0.2) if self.kernel is None else as_kernel("kernel", self.kernel)
+        if self.kernel is not None:
+            raise InvalidInput("kernel and history both say how candidates go together; give one of them")
+        return past(self.space, self.history).about_level
 
     @property
     def rewards(self) -> Range:
@@ -208,10 +219,13 @@ def options_in(function: Callable[..., Any], names: Iterable[str] | None = None)
 def takes(*names: str, **defaults: Any) -> Options:
     """Those options of `Setup` that a policy takes, of which some have another default here.
 
+    One that takes a kernel takes a history instead.
+
     >>> [(option.name, option.default) for option in takes("noise", R=0.1).values()]
     [('noise', 0.01), ('R', 0.1)]
     """
-    chosen = options_in(Setup, (*names, *defaults))
+    also = ("history",) if "kernel" in names else ()
+    chosen = options_in(Setup, (*names, *also, *defaults))
     return chosen | {name: chosen[name].with_default(default) for name, default in defaults.items()}
 
 

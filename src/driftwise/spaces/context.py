@@ -74,14 +74,13 @@ class Joint:
     @property
     def parameters(self) -> tuple[tuple[str, Parameter | None], ...]:
         """The parameters by name; a coordinate of the candidates is None."""
-        return tuple((name, None) for name in self.settings.names) + self.context.parameters
+        return self.settings.parameters + self.context.parameters
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
         """Which coordinates each parameter takes."""
         first = self.settings.dim
-        own = tuple(slice(j, j + 1) for j in range(first))
-        return own + tuple(slice(s.start + first, s.stop + first) for s in self.context.slices)
+        return self.settings.slices + tuple(slice(s.start + first, s.stop + first) for s in self.context.slices)
 
     def to_unit(self, params: Params) -> Point:
         """A setting in a context as a point; refused where it is not in the space."""
@@ -170,8 +169,6 @@ def split(context: Box, params: Params) -> tuple[dict[str, Any], dict[str, Any]]
 
 def _places(space: Any) -> list[tuple[Parameter | None, slice]]:
     """Of every parameter, in the order of the names: what it is, and which coordinates it takes."""
-    if isinstance(space, Candidates):
-        return [(None, slice(j, j + 1)) for j in range(space.dim)]
     return [(parameter, s) for (_, parameter), s in zip(space.parameters, space.slices, strict=True)]
 
 

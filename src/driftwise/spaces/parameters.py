@@ -11,6 +11,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -230,6 +231,10 @@ class Choice:
         snapped = np.zeros_like(U)
         snapped[np.arange(len(U)), np.argmax(U, axis=1)] = 1.0
         return snapped
+
+    def flags(self, U: Array) -> NDArray[np.bool_]:
+        """Which value the nearest setting to each of the points has: (m, levels)."""
+        return self.snap(U) > 0
 
     def moves(self, unit: Array) -> Iterator[tuple[int, float]]:
         """To each other value: a coordinate, the others being 0, and its value."""

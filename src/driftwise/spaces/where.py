@@ -71,12 +71,13 @@ class Where:
 
     def check(self, params: Params) -> None:
         """Refuse a setting that breaks a rule."""
-        self.space.to_unit(params)  # it is refused where it is not in the space
-        columns = {name: _given(parameter, params[name]) for name, parameter in parameters_of(self.space).items()}
+        # refused where it is not in the space; a label has coordinates, which need not be given
+        values = self.space.from_unit(self.space.to_unit(params)) | dict(params)
+        columns = {name: _given(parameter, values[name]) for name, parameter in parameters_of(self.space).items()}
         for text, rule in zip(self.texts, self.rules, strict=True):
             if not _truth(rule, columns).sure[0]:
                 named = [name for name in self.space.names if name in names_in(rule)]
-                got = ", ".join(f"{name}={checks.shown(params[name])}" for name in named)
+                got = ", ".join(f"{name}={checks.shown(values[name])}" for name in named)
                 raise InvalidInput(
                     f"a setting must satisfy {text!r}, got {got}; change one of them, or make a study without this rule"
                 )
@@ -150,14 +151,13 @@ def _truth(rule: Rule, columns: Columns) -> Truth:
 
 
 def parameters_of(space: Any) -> Parameters:
-    """The parameters by name; a coordinate of candidates is a number."""
-    pairs = getattr(space, "parameters", None)
-    return dict.fromkeys(space.names) if pairs is None else dict(pairs)
+    """The parameters by name; a coordinate of candidates is a number, which is None here."""
+    return dict(space.parameters)
 
 
 def columns_of(space: Any, X: Array) -> Columns:
     """Settings in the user's units, to within rounding."""
-    pairs = zip(parameters_of(space).items(), slices_of(space), strict=True)
+    pairs = zip(space.parameters, space.slices, strict=True)
     return {name: _column(parameter, X[:, s]) for (name, parameter), s in pairs}
 
 
@@ -165,7 +165,7 @@ def _column(parameter: Float | Int | Choice | None, U: Array) -> Bounds | Flags:
     if parameter is None:
         return exactly(U[:, 0])
     if isinstance(parameter, Choice):
-        return parameter.snap(U) > 0
+        return parameter.flags(U)
     if isinstance(parameter, Int):
         return exactly(parameter.value(U[:, 0]))
     values = parameter.value(U[:, 0])
@@ -184,7 +184,7 @@ def _given(parameter: Float | Int | Choice | None, value: Any) -> Bounds | Flags
 def decoded(space: Any, X: Array, names: frozenset[str]) -> Columns:
     """Settings exactly as the user gets them, one after the other, as far as the parameters of these names go."""
     columns: dict[str, Bounds | Flags] = {}
-    for (name, parameter), s in zip(parameters_of(space).items(), slices_of(space), strict=True):
+    for (name, parameter), s in zip(space.parameters, space.slices, strict=True):
         if name not in names:
             continue
         if isinstance(parameter, Float):
@@ -192,9 +192,3 @@ def decoded(space: Any, X: Array, names: frozenset[str]) -> Columns:
         else:
             columns[name] = exactly(X[:, s.start]) if parameter is None else _column(parameter, X[:, s])
     return columns
-
-
-def slices_of(space: Any) -> tuple[slice, ...]:
-    """Which coordinates each parameter takes; on candidates, one each."""
-    known: tuple[slice, ...] = getattr(space, "slices", None) or tuple(slice(j, j + 1) for j in range(space.dim))
-    return known

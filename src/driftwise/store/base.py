@@ -251,6 +251,10 @@ class Log(Protocol):
         """
         ...
 
+    def number_of(self, id: str) -> int:
+        """The number of a suggestion."""
+        ...
+
     def corrections(self) -> list[Correction]:
         """All corrections, oldest first."""
         ...

@@ -250,6 +250,9 @@ class SqliteLog:
             view.known(number)  # raises, since it is missing
         raise NotFoundError(f"suggestion {number} of study {self.name!r} has no reward to correct; tell it first")
 
+    def number_of(self, id: str) -> int:
+        return self.read(lambda view: int(self._suggestion(view, id).number))
+
     def corrections(self) -> list[Correction]:
         return self.read(lambda view: view.corrections())
 

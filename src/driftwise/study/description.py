@@ -15,6 +15,7 @@ from driftwise import checks
 from driftwise import given as settings_given
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.feasible import Feasible, Limit, as_limits
+from driftwise.gp.past import negated
 from driftwise.policies import AnyPolicy, check_restrictable
 from driftwise.records import Params, Point
 from driftwise.spaces import Box, Candidates, Joint, Space, Where, as_space, in_context, joint, pinned, split
@@ -176,6 +177,8 @@ def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Map
     context = fields.pop("context", None)
     whole = space if context is None or space is None else joint(_settings(space), context)
     inside = None if context is None else Box.of(context)
+    if fields.get("direction") == "minimize" and options.get("history") is not None:  # a policy maximises
+        options = {**options, "history": negated(options["history"])}
     made = settings_given.policy_of(policy, whole, options)
     if "where" in fields:
         rules = fields["where"]

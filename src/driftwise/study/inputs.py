@@ -76,18 +76,6 @@ def suggestion_id(given: Suggestion | str) -> str:
     return id
 
 
-def number(given: int | Suggestion | str) -> int:
-    """The number of an observation, which may be given by its suggestion or the suggestion's id."""
-    if isinstance(given, Suggestion):
-        return given.number
-    if isinstance(given, str):
-        written = given.partition("-")[0]
-        if not (written.isascii() and written.isdigit() and len(written) < 19):
-            raise InvalidInput(f"give an observation's number, a suggestion or its id, got {checks.shown(given)}")
-        return int(written)
-    return checks.count("number", given)
-
-
 def reason(who: Any, why: Any) -> tuple[str, str]:
     """Who corrects an observation, and why: any text of at most 500 characters."""
     for name, text in (("who", who), ("why", why)):

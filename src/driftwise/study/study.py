@@ -16,7 +16,7 @@ from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Explain, Moment
 from driftwise.concurrency.threads import one_thread
-from driftwise.errors import InvalidInput, NotFoundError, StoreError
+from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.feasible import FeasibleState, Limit
 from driftwise.gp.belief import Belief
 from driftwise.policies import AnyPolicy, decision
@@ -306,14 +306,20 @@ class Study:
         outcome = inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
         self._can_weigh(std, repeats)
         return self._receipt(
-            self._log.correct(inputs.number(which), outcome, *inputs.reason(who, why), limit=self.policy.memory)
+            self._log.correct(self._number(which), outcome, *inputs.reason(who, why), limit=self.policy.memory)
         )
 
     def retract(self, which: int | Suggestion | str, *, who: str = "", why: str = "") -> Receipt:
         """Declare that an observation should not count. It stays in the log, and `correct` brings it back."""
         return self._receipt(
-            self._log.correct(inputs.number(which), None, *inputs.reason(who, why), limit=self.policy.memory)
+            self._log.correct(self._number(which), None, *inputs.reason(who, why), limit=self.policy.memory)
         )
+
+    def _number(self, which: int | Suggestion | str) -> int:
+        """The number of an observation, which may be given by its suggestion or the suggestion's id."""
+        if isinstance(which, Suggestion | str):
+            return self._log.number_of(inputs.suggestion_id(which))
+        return checks.count("number", which)
 
     def corrections(self) -> list[Correction]:
         """All corrections and retractions, oldest first: what held before and after, who, when and why."""
@@ -504,6 +510,8 @@ class Study:
         What you do not give is taken from this study. Observations that lie outside of the new space are left out, and
         every other one counts as told, with its time. The new study is in the file `path`, or in memory.
         """
+        if path is not None and os.path.exists(path) and name in self.names(path):
+            raise ConflictError(f"{path} has a study {name!r} already; give the fork another name")
         made = type(self)(name, **self.description.forked(space, policy, options), path=path)
         made.load(row for seen in self.observations() if (row := made.description.adopted(seen)) is not None)
         return made
