@@ -82,9 +82,18 @@ def _as_given(policy: Any, space: Any, options: Data) -> AnyPolicy:
 
 def _written(value: Any) -> Any:
     """A value as JSON has it, or its digest if it is long: the policy's description has its effect anyway."""
-    data = codec.encode(value.tolist() if isinstance(value, np.ndarray) else value)
+    data = codec.encode(_plain(value))
     text = json.dumps(data, sort_keys=True)
     return data if len(text) <= LONGEST else {"type": DIGEST, "value": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _plain(value: Any) -> Any:
+    """A table of a user, which may be an array, a DataFrame or a dict of columns, as lists of numbers."""
+    if hasattr(value, "to_dict"):
+        value = value.to_dict("list")
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 # --- is it what the study was made with? ------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from driftwise.cli.study_words import setting
 from driftwise.records import Recommendation
 from driftwise.text import as_json as json_text
 from driftwise.text import counted, visible
-from driftwise.tune import Step, Tuner
+from driftwise.tune import TunedStep, Tuner
 
 BARS = "▁▂▃▄▅▆▇█"
 FAILED = "×"
@@ -28,7 +28,7 @@ REMEMBERED = 200  # rewards of the sparkline
 class Screen(Protocol):
     """Told of each step, and of nothing now and then while commands run."""
 
-    def step(self, step: Step | None) -> None: ...
+    def step(self, step: TunedStep | None) -> None: ...
     def say(self, words: str) -> None: ...
     def end(self) -> None: ...
 
@@ -40,7 +40,7 @@ def screen(tuner: Tuner, as_json: bool) -> Iterator[Screen]:
     if as_json:
         yield Lines(tuner)
     elif not console.is_terminal:
-        yield Plain(tuner)
+        yield PlainLines(tuner)
     else:
         drawing = Drawing(tuner, console)
         with Live(drawing, console=console, refresh_per_second=4, transient=True, redirect_stderr=False):
@@ -57,7 +57,7 @@ class Lines:
     def __init__(self, tuner: Tuner) -> None:
         self.tuner = tuner
 
-    def step(self, step: Step | None) -> None:
+    def step(self, step: TunedStep | None) -> None:
         if step is None:
             return
         s = step.suggestion
@@ -85,13 +85,13 @@ def _best(best: Recommendation | None) -> dict[str, Any] | None:
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 
-class Plain:
+class PlainLines:
     """One line a step, for a log."""
 
     def __init__(self, tuner: Tuner) -> None:
         self.tuner = tuner
 
-    def step(self, step: Step | None) -> None:
+    def step(self, step: TunedStep | None) -> None:
         if step is not None:
             show.say(f"{step.suggestion.number:4}  {setting(step.params)}  {outcome(step)}{_now(self.tuner)}")
 
@@ -102,7 +102,7 @@ class Plain:
         last_words(self.tuner)
 
 
-def outcome(step: Step) -> str:
+def outcome(step: TunedStep) -> str:
     """What came of a step, in words."""
     if step.reward is None:
         return f"failed: {visible(step.trouble)}"
@@ -141,12 +141,12 @@ class Drawing:
         self.tuner, self.console = tuner, console
         self.begun = time.monotonic()
         self.rewards: deque[float | None] = deque(maxlen=REMEMBERED)
-        self.newest: Step | None = None
+        self.newest: TunedStep | None = None
         self.best: Recommendation | None = None
         self.words = ""
         self.ended = False
 
-    def step(self, step: Step | None) -> None:
+    def step(self, step: TunedStep | None) -> None:
         if step is not None:
             self.rewards.append(step.reward)
             self.newest, self.best = step, self.tuner.best()

@@ -153,13 +153,19 @@ class Description:
         made |= {"space": self.space if space is None else space}
         if policy is not None:
             made["policy"] = policy
-        elif self.given is None or "policy" not in self.given or isinstance(self.given["policy"], str):
-            named = (self.given or {}).get("policy", self.policy.name)
-            said = (self.given or {}).get("options", {})
-            made["policy"] = (named, {name: codec.decode(value) for name, value in said.items()})
-        else:
-            made["policy"] = self.policy
+        elif self.given is not None and isinstance(self.given.get("policy", ""), str):
+            said = self.given.get("options", {})
+            known = {name: self._said(name, value, options) for name, value in said.items()}
+            made["policy"] = (self.given.get("policy", settings_given.DEFAULT), known)
+        else:  # an object, or a study of an earlier release, of which nobody knows what was given
+            made["policy"] = self.policy if space is None else self.policy.name
         return made | dict(options)
+
+    def _said(self, name: str, value: Any, options: Mapping[str, Any]) -> Any:
+        """What the user gave for an option, which is not known if it was long."""
+        if name not in options and isinstance(value, dict) and value.get("type") == settings_given.DIGEST:
+            raise InvalidInput(f"{name} is too long to be stored with a study; give it again: fork(..., {name}=...)")
+        return None if name in options else codec.decode(value)
 
     def adopted(self, seen: Reading) -> dict[str, Any] | None:
         """An observation of another study as a row of this one; None if it lies outside of the space or the rules."""

@@ -12,8 +12,8 @@ Read the modules in this order.
 
 from __future__ import annotations
 
-from driftwise.tune.loop import Plan, Step, Stopped, Tuner
+from driftwise.tune.loop import Plan, Stopped, TunedStep, Tuner
 from driftwise.tune.output import Reader
 from driftwise.tune.template import Template
 
-__all__ = ["Plan", "Reader", "Step", "Stopped", "Template", "Tuner"]
+__all__ = ["Plan", "Reader", "Stopped", "Template", "TunedStep", "Tuner"]

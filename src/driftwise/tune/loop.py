@@ -65,7 +65,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Step:
+class TunedStep:
     """One setting that was tried, and what came of it."""
 
     done: int  # how many this run has done
@@ -82,7 +82,7 @@ class Step:
 
 
 @dataclass
-class Job:
+class Place:
     """A place for one command: a setting under way, or the time from which on the next may start."""
 
     free_from: float = 0.0
@@ -124,10 +124,10 @@ class Tuner:
         except InvalidInput:
             return None
 
-    def steps(self) -> Generator[Step | None, None, None]:
+    def steps(self) -> Generator[TunedStep | None, None, None]:
         """Each step when it is done, and None now and then while commands run."""
         begun = time.monotonic()
-        waiting, jobs = self.left_over(), [Job() for _ in range(self.plan.jobs)]
+        waiting, jobs = self.left_over(), [Place() for _ in range(self.plan.jobs)]
         try:
             while True:
                 self._start(jobs, waiting, begun)
@@ -143,7 +143,7 @@ class Tuner:
         in_time = self.plan.seconds is None or time.monotonic() - begun < self.plan.seconds
         return not self.stopping and in_time and (self.plan.steps is None or self.started < self.plan.steps)
 
-    def _start(self, jobs: list[Job], waiting: list[Suggestion], begun: float) -> None:
+    def _start(self, jobs: list[Place], waiting: list[Suggestion], begun: float) -> None:
         for job in jobs:
             if job.running or time.monotonic() < job.free_from or not self._may_start(begun):
                 continue
@@ -157,7 +157,7 @@ class Tuner:
             )
             self.started += 1
 
-    def _collect(self, jobs: list[Job]) -> Iterator[Step | None]:
+    def _collect(self, jobs: list[Place]) -> Iterator[TunedStep | None]:
         """The steps that are done by now, after a short wait."""
         running = {job.running.fileno(): job for job in jobs if job.running}
         ready, _, _ = select.select(list(running), [], [], TICK)
@@ -173,7 +173,7 @@ class Tuner:
             if self.plan.stop_after is not None and self.in_a_row >= self.plan.stop_after:
                 raise Stopped(self._too_many(step))
 
-    def _told(self, job: Job, finished: Finished) -> Step:
+    def _told(self, job: Place, finished: Finished) -> TunedStep:
         assert job.suggestion is not None
         reward, trouble = None, finished.trouble
         measures: dict[str, float] = {}
@@ -188,9 +188,9 @@ class Tuner:
         self.done += 1
         self.failed += reward is None
         self.in_a_row = self.in_a_row + 1 if reward is None else 0
-        return Step(self.done, job.suggestion, reward, measures, trouble, finished.seconds, job.resumed)
+        return TunedStep(self.done, job.suggestion, reward, measures, trouble, finished.seconds, job.resumed)
 
-    def _too_many(self, last: Step) -> str:
+    def _too_many(self, last: TunedStep) -> str:
         how_many = "the last command" if self.in_a_row == 1 else f"the last {self.in_a_row} commands"
         return (
             f"{how_many} failed ({last.trouble}); try by hand: {self.template.line(last.params)}; "
