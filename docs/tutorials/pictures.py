@@ -54,14 +54,14 @@ def context(world: dict[str, Any]) -> None:
 
 def tomorrow(world: dict[str, Any]) -> None:
     figure, axes = sketch("hour", "workers")
-    study, hours = world["study"], range(96, 121)
-    tried = [o for o in study.observations() if o.at >= 48]
+    study, hours = world["study"], range(120, 145)
+    tried = [o for o in study.observations() if o.at >= 72]
     axes.plot([o.at for o in tried], [o.params["workers"] for o in tried], ".", color=GREY, label="tried")
-    every = range(48, 121)
+    every = range(72, 145)
     axes.plot(every, [best_workers(world["traffic"](h)) for h in every], color=ORANGE, linewidth=1, label="the best")
     axes.plot(hours, [study.recommend(at=h).params["workers"] for h in hours], color=BLUE, label="recommended")
-    axes.axvline(95.5, color=GREY, linewidth=0.8, linestyle=":")
-    axes.set_xticks(range(48, 121, 12))
+    axes.axvline(119.5, color=GREY, linewidth=0.8, linestyle=":")
+    axes.set_xticks(range(72, 145, 12))
     save(figure, axes, "tutorial-tomorrow.png")
 
 
