@@ -77,3 +77,13 @@ def test_wrong_imports_would_be_seen():
         "policies.base",
     ]
     assert list(imported("def f():\n    from driftwise.study import Study\n")) == ["study"]
+
+
+def test_no_class_name_stands_twice():
+    named = [
+        node.name
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert sorted({name for name in named if named.count(name) > 1}) == []
