@@ -104,3 +104,8 @@ def test_a_newer_estimate_moves_the_date_and_a_later_change_is_another_one(monke
     first, second = judge(monkeypatch, (KNOWN,), 90, alarm=Change(80, 80.0, 0.7))
     assert first == KNOWN
     assert second == NoticedChange(80, 80.0, 0.7, noticed=90, noticed_at=90.0)
+
+
+def test_nothing_changes_before_there_is_a_world(monkeypatch):
+    assert judge(monkeypatch, (), 12, alarm=Change(2, 2.0, 0.9)) == ()
+    assert len(judge(monkeypatch, (), 20, alarm=Change(12, 12.0, 0.9))) == 1

@@ -10,6 +10,8 @@ from driftwise.auto.mixture import Mixture
 from driftwise.records import Ask, Observation, time_of_next
 
 DOUBTFUL = 0.25  # probability below which a change that was noticed is taken back
+BEGUN = 8  # observations before which there is no world that could have changed
+SPREAD = 8  # observations by which two estimates of the date of one change may differ in any case
 SETTLED = 2 * RECENT  # observations after which a change that was noticed is no longer judged
 REACH = 240  # observations that `Study.changes` looks back by default
 
@@ -81,11 +83,11 @@ def _judged(changes: tuple[NoticedChange, ...], belief: Mixture, seen: Observati
     """The changes after `seen`. Only the last is judged again: its restarts leave earlier ones no weight."""
     earlier, last = changes[:-1], changes[-1:]
     found = alarmed(belief)
-    if found is None:
+    if found is None or found.number <= BEGUN:
         return (*earlier, *(_reconsidered(each, belief, seen) for each in last))
     for known in last:
-        if abs(found.number - known.number) < RECENT and found.number <= known.noticed + RECENT // 2:
-            # a newer estimate of the same change: its date is known to within a few observations
+        if abs(found.number - known.number) <= SPREAD or known.number - RECENT < found.number <= known.noticed:
+            # a newer estimate of the same change; a date after it was noticed is that of another one
             moved = replace(known, number=found.number, at=found.at, probability=found.probability, taken_back=None)
             return (*earlier, moved)
     return (*changes, NoticedChange(found.number, found.at, found.probability, seen.number, seen.at))
