@@ -317,6 +317,8 @@ class Study:
 
     def _number(self, which: int | Suggestion | str) -> int:
         """The number of an observation, which may be given by its suggestion or the suggestion's id."""
+        if isinstance(which, str) and which.isascii() and which.isdecimal() and len(which) < 19:  # no id is so
+            return checks.count("number", int(which))
         if isinstance(which, Suggestion | str):
             return self._log.number_of(inputs.suggestion_id(which))
         return checks.count("number", which)
