@@ -256,6 +256,16 @@ def test_what_cannot_be_corrected_is_refused():
     assert not study.tell(s, 1.0).new  # a retry of the first call
 
 
+def test_a_correction_of_the_reward_leaves_the_measures():
+    study = Study("s", BOX)
+    study.observe({"x": 0.5}, 40.0, measures={"ms": 7.0})
+    study.correct(1, 42.0)
+    (seen,) = study.observations()
+    assert (seen.reward, seen.measures) == (42.0, {"ms": 7.0})
+    study.correct("1", 42.0, measures={})
+    assert next(study.observations()).measures == {}
+
+
 def test_a_key_recognises_a_tell_that_is_repeated():
     study = Study("s", BOX)
     one, two = study.ask(), study.ask()

@@ -251,6 +251,10 @@ class Log(Protocol):
         """
         ...
 
+    def outcome(self, number: int) -> Outcome | None:
+        """What holds for observation `number` now; None if it is retracted."""
+        ...
+
     def number_of(self, id: str) -> int:
         """The number of a suggestion."""
         ...

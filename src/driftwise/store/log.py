@@ -250,6 +250,9 @@ class SqliteLog:
             view.known(number)  # raises, since it is missing
         raise NotFoundError(f"suggestion {number} of study {self.name!r} has no reward to correct; tell it first")
 
+    def outcome(self, number: int) -> Outcome | None:
+        return self.read(lambda view: view.overlay.outcome(self._observed(view, number)))
+
     def number_of(self, id: str) -> int:
         return self.read(lambda view: int(self._suggestion(view, id).number))
 

@@ -301,13 +301,14 @@ class Study:
         """Replace the outcome of an observation, given by its number or its suggestion.
 
         What was told stays in the log, and the correction is a further entry with `who`, `why` and the time. The belief
-        is as if the outcome had always been the corrected one.
+        is as if the outcome had always been the corrected one. Measures that you do not give stay as they are.
         """
         outcome = inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
         self._can_weigh(std, repeats)
-        return self._receipt(
-            self._log.correct(self._number(which), outcome, *inputs.reason(who, why), limit=self.policy.memory)
-        )
+        number = self._number(which)
+        if measures is None and (held := self._log.outcome(number)) is not None:
+            outcome = replace(outcome, measures=held.measures)
+        return self._receipt(self._log.correct(number, outcome, *inputs.reason(who, why), limit=self.policy.memory))
 
     def retract(self, which: int | Suggestion | str, *, who: str = "", why: str = "") -> Receipt:
         """Declare that an observation should not count. It stays in the log, and `correct` brings it back."""
