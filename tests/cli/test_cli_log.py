@@ -69,12 +69,12 @@ def test_who_is_the_login_name(told, good, monkeypatch):
     ("line", "words"),
     [
         ("correct s 9 1", "9"),
-        ("correct s x 1", "an observation's number, a suggestion or its id"),
+        ("correct s x 1", "no suggestion 'x'"),
         ("correct s 1", "reward is missing"),
         ("correct s 1 nan", "reward must be finite"),
         ("correct s 1 2 --failed", "has no reward"),
         (f"correct s 1 2 --why {'x' * 501}", "why must be text of at most 500"),
-        ("retract s 0", "no observation 0"),
+        ("retract s 0", "number must be ≥ 1, got 0"),
     ],
 )
 def test_bad_corrections(told, refused, line, words):

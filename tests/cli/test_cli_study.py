@@ -260,7 +260,7 @@ def test_a_table_that_is_too_wide_becomes_a_list(good, monkeypatch):
     shown = [line.split() for line in good("study list").splitlines()]
     assert [line for line in shown if line] == [
         ["driftwise.db"],
-        ["checkout-page-prices"],
+        ["study", "checkout-page-prices"],
         ["policy", "sw-gp-ucb"],
         ["parameters", "price,", "count"],
         ["rewards", "0"],

@@ -66,7 +66,7 @@ REWARDS = [
 
 @pytest.mark.parametrize("reward", REWARDS, ids=lambda r: f"{type(r).__name__}")
 def test_rewards(study, reward):
-    with pytest.raises(InvalidInput, match=r"reward (must be|is missing)") as caught:
+    with pytest.raises(InvalidInput, match="reward must be") as caught:
         study.tell(study.pending()[0], reward)
     if not isinstance(reward, int) or reward < 10**100:
         shown = repr(float(reward)) if isinstance(reward, float) else repr(reward)

@@ -49,7 +49,7 @@ def outcome(given: Any, *, failed: Any = False, std: Any = None, repeats: Any = 
             raise InvalidInput("a setting that failed has no reward; leave out reward, std and repeats, or failed=True")
         return Outcome(math.nan, measures=found, failed=True)
     if given is None:
-        raise InvalidInput("reward is missing; give a number, or failed=True if the setting failed")
+        raise InvalidInput("reward must be a number, got None; or give failed=True if the setting failed")
     count = checks.count("repeats", repeats)
     if std is not None:
         std = checks.positive("std", std, fix="it is the standard deviation of one reading, for example 0.3")
