@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.peers.shelf import Shelf, result_of
 from driftwise.errors import InvalidInput
 from driftwise.lab.engine import Answer, Done, Failure, Reply, Work
-from driftwise.lab.trials import Outcome, Timing, Trial
+from driftwise.lab.trials import Timing, Trial, TrialOutcome
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-peers" / "bin" / "python"
@@ -74,7 +74,7 @@ def answered(number: int, answer: dict[str, Any]) -> Answer:
     if "problem" in answer:
         return Failure(number, answer["problem"])
     timing = Timing(**answer["timing"])
-    return Done(number, Outcome(result_of(answer["result"]), timing), timing.wall)
+    return Done(number, TrialOutcome(result_of(answer["result"]), timing), timing.wall)
 
 
 @dataclass(frozen=True)

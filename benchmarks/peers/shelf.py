@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers.cases import fingerprint
 from driftwise.lab.results import line
-from driftwise.lab.trials import Outcome, Result, Timing, Trial, checkpoints
+from driftwise.lab.trials import Result, Timing, Trial, TrialOutcome, checkpoints
 from driftwise.records import Array
 
 SHELF = Path(__file__).parent / "results"
@@ -30,14 +30,14 @@ class Shelf:
         self.results = {(r["key"], r["world"]): r for r in _lines(path / "results.jsonl")}
         self.timings = {(t["key"], t["world"]): t for t in _lines(path / "timings.jsonl")}
 
-    def get(self, trial: Trial) -> Outcome | None:
+    def get(self, trial: Trial) -> TrialOutcome | None:
         """What was kept of this trial on this very world; a world that was defined anew has nothing yet."""
         if not any(key == trial.key for key, _ in self.results):
             return None
         at = trial.key, self._world(trial)
         if at not in self.results or at not in self.timings:
             return None
-        return Outcome(unpacked(self.results[at]), timing_of(self.timings[at]))
+        return TrialOutcome(unpacked(self.results[at]), timing_of(self.timings[at]))
 
     def put(self, trial: Trial, result: Result, timing: Timing) -> None:
         """Keeps it."""

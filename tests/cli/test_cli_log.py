@@ -70,7 +70,7 @@ def test_who_is_the_login_name(told, good, monkeypatch):
     [
         ("correct s 9 1", "9"),
         ("correct s x 1", "no suggestion 'x'"),
-        ("correct s 1", "reward is missing"),
+        ("correct s 1", "reward must be a number, got None"),
         ("correct s 1 nan", "reward must be finite"),
         ("correct s 1 2 --failed", "has no reward"),
         (f"correct s 1 2 --why {'x' * 501}", "why must be text of at most 500"),
@@ -177,7 +177,7 @@ def test_a_spreadsheets_file(good, told):
         ("x,reward\n0.5,1\n7,1\n", "row 2: parameter 'x' must be a number from 0 to 1, got 7"),
         ("x,reward\n0.5,1\n,1\n", "row 2: parameter 'x' is missing"),
         ("x,reward\n0.5,1\n0.5\n", "row 2 must have 2 cells as the header has, got 1"),
-        ("x,reward\n0.5,1\n0.5,\n", "row 2: reward is missing"),
+        ("x,reward\n0.5,1\n0.5,\n", "row 2: reward must be a number, got None"),
         ("x,reward\n0.5,1\n0.5,nan\n", "row 2: reward must be finite"),
         ("x,reward,failed\n0.5,,maybe\n", "row 1: column 'failed' must be true or false, got 'maybe'"),
         ("x,reward,measures.ms\n0.5,1,fast\n", "row 1: column 'measures.ms' must be a number, got 'fast'"),
