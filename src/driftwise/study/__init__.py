@@ -8,13 +8,14 @@ Read the modules in this order.
 4. `answers`: what a study says about settings: a cautious recommendation, a prediction.
 5. `watching`: the abrupt changes of the world.
 6. `notebook`: a study as HTML.
-7. `study`: `Study` itself, which puts these together.
+7. `ask_tell`: asking, telling and correcting; `study`: `Study` itself, which adds what it says.
 """
 
 from __future__ import annotations
 
+from driftwise.study.ask_tell import Summary
 from driftwise.study.description import Description
 from driftwise.study.readings import Reading
-from driftwise.study.study import Study, Summary
+from driftwise.study.study import Study
 
 __all__ = ["Description", "Reading", "Study", "Summary"]
