@@ -212,7 +212,7 @@ def _functions() -> Iterator[Target]:
     for name in ("rbf_order", "matern_order", "matern_order_2009", "linear_order"):
         yield _target(f"information.{name}(…)", getattr(information, name))
     yield _target("promises.promises(…)", promises.promises)
-    yield _target("promises.cube(…)", promises.cube)
+    yield _target("domains.cube(…)", promises.cube)
     yield _target("spaces.as_space(…)", spaces.as_space)
     yield _target("list(itertools.islice(dw.run(…), 3))", dw.run)
     yield _target("dw.policy(…)", dw.policy)

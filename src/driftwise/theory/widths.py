@@ -85,6 +85,25 @@ class Realised(_Checked):
 
 
 @dataclass(frozen=True)
+class Mixture(_Checked):
+    """β_t = √(B² + (R²/λ)(2g + 2 ln(m/δ))), g = ½ ln det(I + K/λ) of the window: never more than `Realised`.
+
+    It is the analytic bound of Flynn & Reeb (2024) with the prior (R²/λ)k for their mixture (docs/theory.md). The event
+    is about f_t itself, so that where the world moves `unions` is T with restarts, too.
+    """
+
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+    unions: int = 1
+
+    assumes_bounded: ClassVar[bool] = True
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return mixture(belief.information_gain, belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
+
+
+@dataclass(frozen=True)
 class Algorithm(_Checked):
     """The boxes of Algorithms 1 and 2:  β_t = B + R √(2(γ_n + 1 + ln(1/δ))).
 
@@ -208,6 +227,15 @@ def confidence(gain: float, noise: float, *, B: float, R: float, delta: float) -
     3.0
     """
     return B + R / math.sqrt(noise) * math.sqrt(2 * gain + 2 * math.log(1 / delta))
+
+
+def mixture(gain: float, noise: float, *, B: float, R: float, delta: float) -> float:
+    """√(B² + (R²/λ)(2γ + 2 ln(1/δ))): the two parts of `confidence`, as the sides of a right-angled triangle.
+
+    >>> mixture(0.0, 1.0, B=3.0, R=2.0, delta=math.exp(-2))
+    5.0
+    """
+    return math.hypot(B, R / math.sqrt(noise) * math.sqrt(2 * gain + 2 * math.log(1 / delta)))
 
 
 def as_width(given: Any) -> Width:
