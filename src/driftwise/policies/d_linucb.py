@@ -69,8 +69,9 @@ class DLinUcb(LinearPolicy[Faded]):
     ) -> DLinUcb:
         setup = cls.setup(space, given)
         rho = _discount(setup) if discount is None else as_discount("discount", discount)
-        ellipsoid = widths.Ellipsoid(setup.space.dim, **bounds(setup), discount=rho)
-        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), rho, norm, setup.standardise)
+        ellipsoid = partial(widths.Ellipsoid, setup.space.dim, *bounds(setup), rho)
+        beta = linear_width(setup, ellipsoid, lambda T: T)
+        return cls(setup.space, setup.noise, beta, rho, norm, setup.standardise)
 
     def start(self) -> Faded:
         prior = self.noise * np.eye(self.space.dim)

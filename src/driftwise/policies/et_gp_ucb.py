@@ -46,7 +46,7 @@ class EtGpUcb(UcbPolicy[Era]):
     """
 
     name: ClassVar[str] = "et-gp-ucb"
-    shared = takes("kernel", "noise", *BAND, *RANGE)
+    shared = takes("kernel", "noise", *BAND, *RANGE, "horizon")
 
     delta: float = 0.1
     rewards: Range = Range()  # noqa: RUF009 (frozen)
@@ -54,7 +54,8 @@ class EtGpUcb(UcbPolicy[Era]):
     @classmethod
     def of(cls, space: Any, **given: Any) -> EtGpUcb:
         setup = cls.setup(space, given)
-        return cls(setup.model, setup.beta(), setup.delta, setup.rewards)
+        # which step an era begins with is known only afterwards: it may be any of them
+        return cls(setup.model, setup.beta(events=lambda T: T), setup.delta, setup.rewards)
 
     def start(self) -> Era:
         return Era(self.model.prior())

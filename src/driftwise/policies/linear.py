@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
+
+import numpy as np
 
 from driftwise import checks, limits
+from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Width, optimistic_in
 from driftwise.gp.ridge import Ridge
 from driftwise.policies.base import BasePolicy, Decision
-from driftwise.policies.setup import DRIFT, LENGTH, Setup, takes
+from driftwise.policies.setup import DRIFT, LENGTH, Events, Setup, takes
 from driftwise.records import Ask
 from driftwise.spaces import Space
-from driftwise.theory.widths import as_width
 
 S = TypeVar("S")
 
@@ -49,17 +52,27 @@ class LinearPolicy(BasePolicy[S]):
         return Decision(optimistic_in(self.space, belief, self.width, ask), belief.jitter)
 
 
-def bounds(setup: Setup) -> dict[str, Any]:
+def bounds(setup: Setup) -> tuple[float, float, float, float]:
     """What the widths of linear bandits are told: ‖θ‖ ≤ S, R-sub-Gaussian noise, ‖x‖ ≤ L, and δ."""
-    return {"S": setup.S, "R": setup.sub_gaussian, "L": setup.L, "delta": setup.delta}
+    return setup.S, setup.sub_gaussian, setup.L, setup.delta
 
 
-def linear_width(setup: Setup, ellipsoid: Width) -> Width:
-    """A number, a width, or "ellipsoid", the policy's own."""
-    if isinstance(setup.width, str):
-        checks.one_of("width", setup.width, ("ellipsoid",))
-        return ellipsoid
-    return as_width(setup.width)
+def linear_width(setup: Setup, ellipsoid: Callable[[int], Width], events: Events) -> Width:
+    """A number, a width, or "ellipsoid", the policy's own, of how many events the union bound goes over."""
+    if not isinstance(setup.width, str):
+        return setup.given_width(events)
+    checks.one_of("width", setup.width, ("ellipsoid",))
+    setup.check_proved({})
+    _check_norms(setup)
+    return ellipsoid(setup.unions(setup.width, events))
+
+
+def _check_norms(setup: Setup) -> None:
+    """‖x‖ ≤ L, as the ellipsoids assume; on a box the far corner is the longest."""
+    points = setup.space.points
+    longest = math.sqrt(setup.space.dim) if points is None else float(np.linalg.norm(points, axis=1).max())
+    if longest > checks.positive("L", setup.L) * (1 + 1e-9):
+        raise InvalidInput(f"width='ellipsoid' assumes ‖x‖ ≤ L, got L={setup.L:g} and a point of norm {longest:.4g}")
 
 
 def linear_memory(dim: int, horizon: int, budget: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -52,9 +53,10 @@ class RestartLinUcb(Restarting, LinearPolicy[LinearBlock]):
         cls, space: Any, *, interval: Annotated[int | None, "number of steps between restarts"] = None, **given: Any
     ) -> RestartLinUcb:
         setup = cls.setup(space, given)
-        ellipsoid = widths.Ellipsoid(setup.space.dim, **bounds(setup))
+        ellipsoid = partial(widths.Ellipsoid, setup.space.dim, *bounds(setup), 1.0)
         H = linear_length(setup, "interval", interval)
-        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), H, setup.standardise)
+        beta = linear_width(setup, ellipsoid, lambda T: -(-T // H))
+        return cls(setup.space, setup.noise, beta, H, setup.standardise)
 
     def start(self) -> LinearBlock:
         return LinearBlock(0, Ridge.prior(self.space.dim, self.noise))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -56,8 +57,8 @@ class SwLinUcb(LinearPolicy[Sliding]):
     ) -> SwLinUcb:
         setup = cls.setup(space, given)
         w = linear_length(setup, "window", window)
-        ellipsoid = widths.SlidingEllipsoid(setup.space.dim, w, **bounds(setup))
-        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), w, setup.standardise)
+        ellipsoid = partial(widths.SlidingEllipsoid, setup.space.dim, w, *bounds(setup))
+        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid, lambda T: T), w, setup.standardise)
 
     @property
     def memory(self) -> int:

@@ -20,6 +20,15 @@ from driftwise.gp.posterior import Posterior
 from driftwise.theory.information import MaximumGain, as_gain
 
 
+class PerEvent:
+    """A width that is proved of one event at a time, and is told by the policy over how many it is to hold."""
+
+    name: ClassVar[str]
+
+    def over(self, unions: int) -> Width:
+        raise NotImplementedError
+
+
 class _Checked:
     """A width whose fields are checked when it is made, by the rules that stand here once for all widths."""
 
@@ -186,7 +195,8 @@ class Ellipsoid(_Checked):
     """The linear bandits' β = S + (R/√λ) √(2 ln(1/δ) + d ln(1 + mL²/(λd))), for ‖θ‖ ≤ S, ‖x‖ ≤ L, R-sub-Gaussian noise.
 
     m = n counts the observations in use (Abbasi-Yadkori et al. 2011; Zhao et al. 2020); with discount ρ it is
-    (1 − ρ^{2n})/(1 − ρ²) (Russac et al. 2019). Theirs multiplies ‖x‖_{V⁻¹}, ours √λ‖x‖_{V⁻¹}.
+    (1 − ρ^{2n})/(1 − ρ²) (Russac et al. 2019). Theirs multiplies ‖x‖_{V⁻¹}, ours √λ‖x‖_{V⁻¹}. With `unions` events it
+    has ln(unions/δ): T where the past fades, ⌈T/H⌉ with restarts, where the papers have 1.
     """
 
     dim: int
@@ -195,18 +205,23 @@ class Ellipsoid(_Checked):
     L: float = 1.0
     delta: float = 0.1
     discount: float = 1.0
+    unions: int = 1
 
     def __call__(self, belief: Belief, number: int) -> float:
         m = float(len(belief))
         if self.discount < 1:
             m = (1 - self.discount ** (2 * m)) / (1 - self.discount**2)
         volume = self.dim * math.log(1 + m * self.L**2 / (belief.noise * self.dim))
-        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(2 * math.log(1 / self.delta) + volume)
+        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(2 * math.log(self.unions / self.delta) + volume)
 
 
 @dataclass(frozen=True)
 class SlidingEllipsoid(_Checked):
-    """SW-UCB's β = S + (R/√λ) √(d ln((1 + wL²/λ)/δ)) (Cheung et al. 2019), as `Ellipsoid`, of a window of w."""
+    """SW-UCB's β = S + (R/√λ) √(d ln((1 + wL²/λ)/δ)) (Cheung et al. 2019), as `Ellipsoid`, of a window of w.
+
+    With `unions` events δ is divided by their number: T windows. In one dimension d ln(1/δ) is too little, and is
+    2 ln(1/δ), which the self-normalised bound has.
+    """
 
     dim: int
     window: int
@@ -214,10 +229,12 @@ class SlidingEllipsoid(_Checked):
     R: float = 0.1
     L: float = 1.0
     delta: float = 0.1
+    unions: int = 1
 
     def __call__(self, belief: Belief, number: int) -> float:
-        volume = math.log((1 + self.window * self.L**2 / belief.noise) / self.delta)
-        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(self.dim * volume)
+        volume = self.dim * math.log1p(self.window * self.L**2 / belief.noise)
+        volume += max(self.dim, 2) * math.log(self.unions / self.delta)
+        return self.S + self.R / math.sqrt(belief.noise) * math.sqrt(volume)
 
 
 def confidence(gain: float, noise: float, *, B: float, R: float, delta: float) -> float:
