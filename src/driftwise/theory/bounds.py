@@ -163,8 +163,12 @@ def _observation(name: str, given: Any) -> Observation:
     return seen
 
 
+def as_problem(given: Any) -> Problem:
+    if not isinstance(given, Problem):
+        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(given)}")
+    return given
+
+
 def within_horizon(problem: Problem, name: str, n: int) -> int:
     """More than the horizon is the whole of it."""
-    if not isinstance(problem, Problem):
-        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(problem)}")
-    return min(checks.count(name, n), problem.horizon)
+    return min(checks.count(name, n), as_problem(problem).horizon)

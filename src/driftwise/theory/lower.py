@@ -15,7 +15,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.gp.kernels import RBF, Kernel, Matern, Scaled
 from driftwise.records import Array
-from driftwise.theory.bounds import Problem, within_horizon
+from driftwise.theory.bounds import Problem, as_problem
 from driftwise.theory.domains import is_linear
 
 SIZES = 60  # of ε and of h that are tried
@@ -40,7 +40,7 @@ def lower_bound(problem: Problem, *, contrast: float = math.sqrt(2), reach: floa
     >>> lower_bound(problem).block
     1000
     """
-    T = within_horizon(problem, "horizon", problem.horizon)
+    T = as_problem(problem).horizon
     C, G = checks.positive("contrast", contrast), checks.positive("reach", reach)
     found = [Lower(0.0, T, 0.0)]
     for h in np.unique(np.geomspace(1, T, SIZES).round().astype(int)).tolist():
@@ -72,7 +72,7 @@ def lower_order(kernel: Kernel, dim: int, problem: Problem) -> dict[str, float]:
     Linear: d^⅔ P^⅓ T^⅔ (Cheung et al. 2019). Others (Cai & Scarlett 2025): P^⅓ T^⅔ for the squared exponential kernel
     in both norms and for Matérn in the RKHS norm if ν ≥ d; P^{ν/(3ν+d)} T^{(2ν+d)/(3ν+d)} for Matérn in sup-norm.
     """
-    P, T = problem.budget, problem.horizon
+    P, T = as_problem(problem).budget, problem.horizon
     usual = P ** (1 / 3) * T ** (2 / 3)
     if is_linear(kernel):
         return {"rkhs": dim ** (2 / 3) * usual}

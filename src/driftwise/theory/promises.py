@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.theory.bounds import (
     Bound,
     Problem,
+    as_problem,
     restart_bound,
     sharp_restart_bound,
     sharp_window_bound,
@@ -84,9 +84,7 @@ def promises(problem: Problem, *, estimate: Callable[[int], float] | None = None
     sw-gp-ucb True 15 True
     sw-gp-ucb False 15 True
     """
-    if not isinstance(problem, Problem):
-        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(problem)}")
-    T = problem.horizon
+    T = as_problem(problem).horizon
     gamma = (problem.gain if estimate is None else as_gain("estimate", estimate))(T)
     memories = {True: known_budget(gamma, T, problem.budget), False: unknown_budget(gamma, T)}
     return [

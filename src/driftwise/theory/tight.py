@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from driftwise import checks
-from driftwise.theory.bounds import Bound, Problem, within_horizon
+from driftwise.theory.bounds import Bound, Problem, as_problem, within_horizon
 from driftwise.theory.widths import mixture
 
 LENGTHS = 32  # lengths that `best` looks at, in each of two rounds
@@ -100,7 +100,7 @@ def best(bound: Callable[[Problem, int], Bound], problem: Problem) -> tuple[int,
     >>> best(tight_restart_bound, problem)[0]
     1000
     """
-    T = within_horizon(problem, "horizon", problem.horizon)
+    T = as_problem(problem).horizon
     found = lru_cache(maxsize=None)(partial(bound, problem))
     coarse = _lengths(1, T)
     i = coarse.index(min(coarse, key=lambda n: found(n).total))
