@@ -94,7 +94,7 @@ def test_drift_terms_by_brute_force():
 
 @pytest.mark.parametrize("noise", [0.01, 1.0])
 def test_what_one_change_does_to_the_means_of_a_block_and_of_windows(noise):
-    """A change by 1 after step j, its signs as bad as they can be at every x: no sum over the steps is above the term."""
+    """A change by 1 after step j, its signs as bad as can be at every x: no sum over the steps is above the term."""
     rng, H = np.random.default_rng(1), 12
     points = rng.random((3 * H, 1))
     for j in range(1, H):

@@ -97,8 +97,8 @@ class Realised(_Checked):
 class Mixture(_Checked):
     """β_t = √(B² + (R²/λ)(2g + 2 ln(m/δ))), g = ½ ln det(I + K/λ) of the window: never more than `Realised`.
 
-    It is the analytic bound of Flynn & Reeb (2024) with the prior (R²/λ)k for their mixture (docs/theory.md). The event
-    is about f_t itself, so that where the world moves `unions` is T with restarts, too.
+    By the method of Flynn & Reeb (2024), with the prior (R²/λ)k for the mixture; the proof is in docs/theory.md. The
+    event is about f_t itself, so that where the world moves `unions` is T with restarts, too.
     """
 
     B: float = 1.0
