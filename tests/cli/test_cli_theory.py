@@ -7,9 +7,11 @@ import pytest
 
 from driftwise import RBF, Candidates, Linear, Scaled, policy
 from driftwise.theory.bounds import Problem
-from driftwise.theory.domains import corners, domain
+from driftwise.theory.curves import over_budget, over_horizon
+from driftwise.theory.domains import corners, cube, domain
 from driftwise.theory.information import MaximumGain, greedy_gain
 from driftwise.theory.promises import tightest
+from driftwise.theory.tight import best, tight_restart_bound
 
 
 def test_theory_says_where_it_is_vacuous(good):
@@ -81,6 +83,25 @@ def test_theory_has_the_best_bounds_and_a_lower_one_below_them(good):
     for row in data["best"]:
         assert 0 < data["lower"]["total"] <= row["bound"]["total"] <= stated
     assert not data["best"][0]["bound"]["vacuous"]  # P_T = 4, B = 1, T = 500: the first in print, as far as we know
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_theory_draws(good, refused, tmp_path, kind):
+    good(f"theory --horizon 60 --noise 1 --points 20 --picture {tmp_path}/bounds.{kind}")
+    assert (tmp_path / f"bounds.{kind}").stat().st_size > 5000
+    assert "a picture's file must end in" in refused(f"theory --picture {tmp_path}/bounds.txt")
+
+
+def test_the_curves_are_the_bounds_at_their_best_lengths():
+    gain = MaximumGain(RBF(0.2), 1.0, cube(1, 20))
+    problem = Problem(gain.upper, 128, 2.0, B=1.0, noise=1.0)
+    drawn = over_horizon(problem, contrast=1.4, reach=1.0)
+    assert (drawn.x[0], drawn.x[-1]) == (2, 128)
+    assert drawn.tight[-1] == pytest.approx(best(tight_restart_bound, problem)[1].total)
+    assert drawn.tight == pytest.approx(drawn.drift + drawn.estimation)
+    for curves in (drawn, over_budget(problem, contrast=1.4, reach=1.0)):
+        assert (curves.lower <= np.minimum(curves.tight, curves.trivial)).all()
+        assert (curves.tight <= curves.sharp + 1e-9).all()
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from driftwise.cli import limits, parse, show
+from driftwise.cli import files, limits, parse, show
 from driftwise.cli.options import Json
 from driftwise.gp.kernels import Kernel, Scaled
+from driftwise.plots.files import format_of
 from driftwise.theory.bounds import Bound, Problem
 from driftwise.theory.domains import AGREE, Domain, domain
 from driftwise.theory.information import MaximumGain
@@ -41,6 +43,14 @@ def theory(
         int | None,
         typer.Option(min=2, help="The number of points of [0, 1]^d on which γ is computed; else as many as it takes."),
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            callback=files.at_home,
+            help="Draw the bounds over T and over P_T into this .png, .svg or .pdf.",
+            metavar="FILE",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute what is proved about a problem of yours: upper and lower bounds on the regret.
@@ -56,9 +66,11 @@ def theory(
 
       driftwise theory --kernel matern:2.5:0.3 --dim 2 --horizon 2000 --budget 3
 
-      driftwise theory --noise 1 --budget 0.01 --horizon 10000 --B 50
+      driftwise theory --noise 1 --budget 4 --horizon 10000 --B 1 --picture bounds.svg
     """
     limits.within(dim=dim, horizon=horizon, points=points)
+    if picture is not None:
+        format_of(files.check(picture))  # before the work is done
     used, largest = _bounded(parse.kernel(kernel), dim)
     norm = math.sqrt(largest)  # of f with the kernel k/c it is √c times what it is with k
     told = {"budget": budget * norm, "B": B * norm, "R": R, "delta": delta}
@@ -73,6 +85,11 @@ def theory(
         best = tightest(_problems(gain, horizon, told, NOISES if noise is None else (noise,)))
         C, G = two_points(used, np.array(gain.points))
         lower, orders = lower_bound(problem, contrast=C, reach=G), lower_order(used, dim, problem)
+        if picture is not None:
+            from driftwise.cli.theory_picture import save_bounds  # slow to import
+
+            smallest = min(best, key=lambda row: row.bound.total).noise
+            save_bounds(_problems(gain, horizon, told, (smallest,))[0], picture, contrast=C, reach=G)
     if as_json:
         given = {"kernel": kernel, "dim": dim, "horizon": horizon, "budget": budget}
         given |= {"B": B, "R": R, "noise": known, "delta": delta, "points": found.points}

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 import numpy as np
-from scipy.optimize import brentq
 
 from driftwise import checks
 from driftwise.theory.bounds import Bound, Problem, as_problem, within_horizon
@@ -147,8 +146,11 @@ def _touch(noise: float) -> float:
         h = _deviation(g, noise)
         return h + noise * math.exp(2 * g) / h * (most - g) - 1
 
-    bend = 0.5 * math.log(2)  # σ² = λ: h is concave before
-    return float(brentq(ahead, 1e-12 * bend, bend)) if ahead(bend) < 0 else bend
+    low, high = 0.0, 0.5 * math.log(2)  # σ² = λ at the latter: h is concave before
+    for _ in range(60):  # tangents are ahead before the touch, and behind after it
+        middle = (low + high) / 2
+        low, high = (middle, high) if ahead(middle) > 0 else (low, middle)
+    return low
 
 
 def _lengths(low: int, high: int) -> list[int]:
