@@ -13,7 +13,7 @@ import numpy as np
 
 from driftwise import checks, limits
 from driftwise.errors import InvalidInput
-from driftwise.gp.belief import Model, Width, check_kernel
+from driftwise.gp.belief import Model, PerEvent, Width, check_kernel
 from driftwise.gp.kernels import Kernel, Matern, as_kernel, check_bounded
 from driftwise.policies.ranges import Range
 from driftwise.records import Array
@@ -139,7 +139,7 @@ class Setup:
 
     def given_width(self, events: Events | None) -> Width:
         """A number or a width; one that is proved of an event at a time is told how many there are."""
-        if isinstance(self.width, widths.PerEvent):
+        if isinstance(self.width, PerEvent):
             return self.width.over(self.unions(self.width.name, events))
         return widths.as_width(self.width)
 

@@ -14,7 +14,6 @@ from driftwise.policies.base import AnyPolicy, Around, a_policy, an_instance
 from driftwise.policies.inner import inner_policy
 from driftwise.policies.setup import PROVED
 from driftwise.records import Observation
-from driftwise.theory.widths import PerEvent
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Truncation:
 
 
 @dataclass(frozen=True)
-class TruncatedWidth(PerEvent):
+class TruncatedWidth:
     """β_{t+1} = B + (3 b_t/√λ) √(ln det(I + K_t/λ) + 2 ln(m/δ)), and β_1 = B; m = `unions` (docs/theory.md)."""
 
     truncation: Truncation

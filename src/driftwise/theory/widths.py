@@ -20,15 +20,6 @@ from driftwise.gp.posterior import Posterior
 from driftwise.theory.information import MaximumGain, as_gain
 
 
-class PerEvent:
-    """A width that is proved of one event at a time, and is told by the policy over how many it is to hold."""
-
-    name: ClassVar[str]
-
-    def over(self, unions: int) -> Width:
-        raise NotImplementedError
-
-
 class _Checked:
     """A width whose fields are checked when it is made, by the rules that stand here once for all widths."""
 
