@@ -185,7 +185,7 @@ def _makers() -> Iterator[Target]:
             ours = (
                 inspect.isclass(cls) and cls.__module__ == module.__name__ and not getattr(cls, "_is_protocol", False)
             )
-            if ours and cls is not kernels.Combined:  # which is for kernels to be derived from
+            if ours and any("__call__" in vars(base) for base in cls.__mro__):  # others are to be derived from
                 short = module.__name__.rpartition(".")[2]
                 wrap = "" if name in ("SpaceTime", "Empirical", "DriftAware") else use
                 yield _target(f"{wrap}({short}.{name}(…))", cls)

@@ -254,5 +254,7 @@ def test_refusals():
         tight_restart_bound(problem(), 0)
     with pytest.raises(InvalidInput, match="problem must be a Problem"):
         lower_bound(3)
+    with pytest.raises(InvalidInput, match="bound must be a bound of a problem and a length"):
+        best(0.5, problem())
     with pytest.raises(InvalidInput, match="forget must be"):
         drift_aware_bound(problem(), 3, forget="never")

@@ -100,7 +100,8 @@ def best(bound: Callable[[Problem, int], Bound], problem: Problem) -> tuple[int,
     1000
     """
     T = as_problem(problem).horizon
-    found = lru_cache(maxsize=None)(partial(bound, problem))
+    of_length = checks.like("bound", bound, ("__call__",), "a bound of a problem and a length, as tight_restart_bound")
+    found = lru_cache(maxsize=None)(partial(of_length, problem))
     coarse = _lengths(1, T)
     i = coarse.index(min(coarse, key=lambda n: found(n).total))
     fine = _lengths(coarse[max(i - 1, 0)], coarse[min(i + 1, len(coarse) - 1)])
