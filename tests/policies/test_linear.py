@@ -157,6 +157,17 @@ def test_their_own_width_survives_json(name):
     assert made.choose(made.start(), Ask(1, 1.0)).shape == (3,)
 
 
+def test_the_schedule_that_is_proved():
+    """d^¼(T/V)^½: 16 dimensions, (10,000/4)^½ = 50."""
+    space = Candidates(np.eye(16))
+    told = {"horizon": 10_000, "budget": 4.0, "schedule": "proved"}
+    assert policy("sw-linucb", space, **told).window == 100
+    assert policy("restart-linucb", space, **told).interval == 100
+    assert policy("d-linucb", space, **told).discount == pytest.approx(0.99)
+    with pytest.raises(InvalidInput, match="schedule must be"):
+        policy("d-linucb", space, horizon=10, schedule="hoped")
+
+
 def test_their_own_width_goes_over_every_event():
     """T windows, T sums that fade, ⌈T/H⌉ blocks."""
     told = {"width": "ellipsoid", "horizon": 100}

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from driftwise.policies.base import BasePolicy, Decision
 from driftwise.policies.setup import DRIFT, LENGTH, Events, Setup, takes
 from driftwise.records import Ask
 from driftwise.spaces import Space
+from driftwise.theory.schedules import known_budget
 
 S = TypeVar("S")
 
@@ -75,24 +76,31 @@ def _check_norms(setup: Setup) -> None:
         raise InvalidInput(f"width='ellipsoid' assumes ‖x‖ ≤ L, got L={setup.L:g} and a point of norm {longest:.4g}")
 
 
-def linear_memory(dim: int, horizon: int, budget: float) -> float:
-    """(dT/V)^⅔ steps, V = Σ‖θ_t − θ_{t−1}‖₂, at most T: the linear papers' window.
+SCHEDULES = ("published", "proved")
+Schedule = Annotated[str, "published: (dT/V)^⅔ steps are remembered; proved: d^¼ (T/V)^½, for which there is a theorem"]
 
-    Their regret of T^⅔ rests on an eigenvalue bound that fails (Zhao & Zhang 2021); the analysis that holds has
-    d^¼(T/V)^½ and T^¾.
 
-    >>> math.floor(linear_memory(2, 50_000, 10.0))
-    464
+def linear_memory(dim: int, horizon: int, budget: float, *, schedule: str = "published") -> float:
+    """(dT/V)^⅔ steps, V = Σ‖θ_t − θ_{t−1}‖₂, at most T: the linear papers' window; or d^¼(T/V)^½, which is proved.
+
+    The papers' regret of T^⅔ rests on an eigenvalue bound that fails (Zhao & Zhang 2021); the analysis that holds has
+    d^¼(T/V)^½ and T^¾ (Wang, Zhao & Zhou 2023).
+
+    >>> math.floor(linear_memory(2, 50_000, 10.0)), math.floor(linear_memory(2, 50_000, 10.0, schedule="proved"))
+    (464, 84)
     """
+    if checks.one_of("schedule", schedule, SCHEDULES) == "proved":
+        return float(known_budget(dim, horizon, budget))  # γ in place of d
     if dim >= budget * math.sqrt(horizon):
         return horizon  # (dT/V)^⅔ would be more, or infinite
     return max(1.0, (dim * horizon / budget) ** (2 / 3))
 
 
-def linear_length(setup: Setup, name: str, given: int | None) -> int:
-    """A window or an interval: as given, else ⌊(dT/V)^⅔⌋ if the horizon is known, V = 1 if the budget is not."""
+def linear_length(setup: Setup, name: str, given: int | None, schedule: str) -> int:
+    """A window or an interval: as given, else `linear_memory` if the horizon is known, V = 1 if the budget is not."""
     if given is not None:
         return checks.count(name, given)
     if setup.horizon is None:
         return LENGTH
-    return math.floor(linear_memory(setup.space.dim, setup.horizon, setup.variation) + 1e-9)
+    memory = linear_memory(setup.space.dim, setup.horizon, setup.variation, schedule=schedule)
+    return math.floor(memory + 1e-9)
