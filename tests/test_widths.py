@@ -109,6 +109,50 @@ def test_the_union_bounds_of_the_policies():
     assert policy("sw-gp-ucb", space, window=30, horizon=100, **told).width == widths.Realised(**known, unions=100)
 
 
+def test_every_policy_that_forgets_counts_its_events():
+    """T where a sum fades or slides, or where an era may begin anywhere; ⌈T/N⌉ where it begins at known steps."""
+    space = Candidates(X)
+    told = {"kernel": RBF(0.2), "width": "lemma", "horizon": 100}
+    for norm in ("single", "double"):
+        assert policy("wgp-ucb", space, eta=0.9, norm=norm, **told).width.unions == 100
+    for name in ("et-gp-ucb", "bob-gp-ucb"):
+        assert policy(name, space, **told).width.unions == 100
+    assert policy("tv-r-gp-ucb", space, epsilon=0.01, **told).width.unions == 3  # N = 38
+    assert policy("drift-aware", space, forget="restart", length=30, **told).width.unions == 4
+
+
+def test_the_mixtures_event_is_one_of_every_step():
+    told = {"kernel": RBF(0.2), "width": "mixture", "B": 2.0, "R": 0.3, "delta": 0.05}
+    known = {"B": 2.0, "R": 0.3, "delta": 0.05}
+    assert policy("gp-ucb", Candidates(X), **told).width == widths.Mixture(**known)
+    for name, length in (("r-gp-ucb", "interval"), ("sw-gp-ucb", "window")):
+        made = policy(name, Candidates(X), horizon=100, **{length: 30}, **told)
+        assert made.width == widths.Mixture(**known, unions=100)
+        assert codec.loads(codec.dumps(made)) == made
+
+
+def test_mixture():
+    """√(B² + (R²/λ)(2g + 2 ln(m/δ))): a right-angled triangle whose sides are the parts of `Realised`."""
+    gain = 0.5 * math.log(1 + 3 / 0.04)
+    beta = widths.Mixture(B=1.0, R=0.5, delta=0.1, unions=7)(belief(3, 0.04), 1)
+    assert beta**2 == pytest.approx(1 + 0.25 / 0.04 * (2 * gain + 2 * math.log(70)))
+    assert beta < widths.Realised(B=1.0, R=0.5, delta=0.1, unions=7)(belief(3, 0.04), 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("tv-gp-ucb", {"width": "lemma"}, "tv-gp-ucb lets f be drawn anew"),
+        ("tv-gp-ucb", {"width": "mixture"}, "tv-gp-ucb lets f be drawn anew"),
+        ("wgp-ucb", {"width": "mixture", "horizon": 9}, "observations that count alike, and these fade"),
+        ("sw-gp-ucb", {"width": "realised", "standardise": True, "horizon": 9}, "standardise=True changes these"),
+    ],
+)
+def test_names_without_a_theorem_are_refused_with_the_reason(name, options, reason):
+    with pytest.raises(InvalidInput, match=reason):
+        policy(name, Candidates(X), **options)
+
+
 def test_widths_by_name_and_written_down():
     for name, cls in {
         "lemma": widths.Lemma,
@@ -129,7 +173,9 @@ def test_the_noise_scale_is_that_of_gaussian_noise_unless_said():
 
 
 def test_names_refused():
-    with pytest.raises(InvalidInput, match="one of lemma, algorithm, realised, srinivas, bogunovic; got 'wide'"):
+    with pytest.raises(
+        InvalidInput, match="one of lemma, algorithm, realised, mixture, srinivas, bogunovic; got 'wide'"
+    ):
         policy("gp-ucb", Candidates(X), width="wide")
     with pytest.raises(InvalidInput, match="width='lemma' holds over a horizon, and none is given; give horizon="):
         policy("sw-gp-ucb", Candidates(X), width="lemma")

@@ -31,7 +31,7 @@ from driftwise.gp import belief as acquisition
 from driftwise.gp import kernels, time_kernels
 from driftwise.policies import ldp, ranges, tgp_ucb  # noqa: F401
 from driftwise.store import codec
-from driftwise.theory import information, promises, widths
+from driftwise.theory import domains, information, promises, widths
 
 SECONDS, PATIENCE = 5.0, 60.0  # a call may compute, and may wait on a busy machine
 MEMORY = 8 * 2**30  # bytes of address space, all told
@@ -185,7 +185,7 @@ def _makers() -> Iterator[Target]:
             ours = (
                 inspect.isclass(cls) and cls.__module__ == module.__name__ and not getattr(cls, "_is_protocol", False)
             )
-            if ours and cls is not kernels.Combined:  # which is for kernels to be derived from
+            if ours and any("__call__" in vars(base) for base in cls.__mro__):  # others are to be derived from
                 short = module.__name__.rpartition(".")[2]
                 wrap = "" if name in ("SpaceTime", "Empirical", "DriftAware") else use
                 yield _target(f"{wrap}({short}.{name}(…))", cls)
@@ -212,7 +212,7 @@ def _functions() -> Iterator[Target]:
     for name in ("rbf_order", "matern_order", "matern_order_2009", "linear_order"):
         yield _target(f"information.{name}(…)", getattr(information, name))
     yield _target("promises.promises(…)", promises.promises)
-    yield _target("promises.cube(…)", promises.cube)
+    yield _target("domains.cube(…)", domains.cube)
     yield _target("spaces.as_space(…)", spaces.as_space)
     yield _target("list(itertools.islice(dw.run(…), 3))", dw.run)
     yield _target("dw.policy(…)", dw.policy)

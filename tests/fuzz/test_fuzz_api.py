@@ -47,7 +47,7 @@ REFUSED = (
     "theory.Problem(GAIN.upper, 100, 1.0, B=0)",
     "theory.Problem(5, 100, 1.0)",
     "theory.greedy_gain(dw.RBF(), [[0.0]], 1.0, 10**12)",
-    "promises.cube(30000, 100)",
+    "domains.cube(30000, 100)",
     "codec.loads('[' * 10**5)",
     "codec.dumps(nested(5000))",
     "WORLD.sup_variation(2**31)",

@@ -119,11 +119,16 @@ def test_the_noise_it_tells():
 
 def test_the_width_with_a_proof():
     """Truncated GP-UCB on ȳ, whose second moment is at most v: b_t = √v t^¼."""
-    made = policy("ldp", LINE, epsilon=2.0, bound=1.0, centre=0.3, width="private", B=0.7, delta=0.05, kernel=RBF(0.2))
+    told = {"epsilon": 2.0, "bound": 1.0, "centre": 0.3, "B": 0.7, "delta": 0.05, "kernel": RBF(0.2), "horizon": 30}
+    made = policy("ldp", LINE, width="private", **told)
+    with pytest.raises(
+        InvalidInput, match="width='realised' has no theorem here: Laplace noise is sub-Gaussian for no"
+    ):
+        policy("ldp", LINE, width="realised", **told)
     truncation = Truncation(moment=3.0)  # 1 + 8/4
     assert isinstance(made.inner, TgpUcb)
     assert (made.inner.truncation, made.inner.centre) == (truncation, 0.3)
-    assert made.inner.inner.width == TruncatedWidth(truncation, B=0.7, delta=0.05)
+    assert made.inner.inner.width == TruncatedWidth(truncation, B=0.7, delta=0.05, unions=30)
     assert truncation.level(16) == pytest.approx(math.sqrt(3.0) * 2)
     assert codec.loads(codec.dumps(made)) == made
 

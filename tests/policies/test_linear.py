@@ -124,7 +124,8 @@ def test_lengths():
 def test_one_epoch_is_oful():
     """H = T: the ellipsoid of Abbasi-Yadkori et al. (2011) over all samples, written plainly."""
     lam, S, R, delta = 0.5, 1.0, 0.1, 0.1
-    made = policy("restart-linucb", SPACE, interval=120, noise=lam, width="ellipsoid", S=S, R=R, delta=delta)
+    told = {"noise": lam, "width": "ellipsoid", "S": S, "R": R, "delta": delta}
+    made = policy("restart-linucb", SPACE, interval=120, horizon=120, **told)
     V, b, asked = lam * np.eye(3), np.zeros(3), played(made, 120)
     for t, x in enumerate(asked, 1):
         inverse = np.linalg.inv(V)
@@ -151,9 +152,34 @@ def test_the_widths_formulas():
 
 @pytest.mark.parametrize("name", ["sw-linucb", "d-linucb", "restart-linucb"])
 def test_their_own_width_survives_json(name):
-    made = policy(name, SPACE, width="ellipsoid")
+    made = policy(name, SPACE, width="ellipsoid", horizon=50)
     assert codec.loads(codec.dumps(made)) == made
     assert made.choose(made.start(), Ask(1, 1.0)).shape == (3,)
+
+
+def test_the_schedule_that_is_proved():
+    """d^¼(T/V)^½: 16 dimensions, (10,000/4)^½ = 50."""
+    space = Candidates(np.eye(16))
+    told = {"horizon": 10_000, "budget": 4.0, "schedule": "proved"}
+    assert policy("sw-linucb", space, **told).window == 100
+    assert policy("restart-linucb", space, **told).interval == 100
+    assert policy("d-linucb", space, **told).discount == pytest.approx(0.99)
+    with pytest.raises(InvalidInput, match="schedule must be"):
+        policy("d-linucb", space, horizon=10, schedule="hoped")
+
+
+def test_their_own_width_goes_over_every_event():
+    """T windows, T sums that fade, ⌈T/H⌉ blocks."""
+    told = {"width": "ellipsoid", "horizon": 100}
+    assert policy("sw-linucb", SPACE, window=30, **told).width.unions == 100
+    assert policy("d-linucb", SPACE, discount=0.9, **told).width.unions == 100
+    assert policy("restart-linucb", SPACE, interval=30, **told).width.unions == 4
+    with pytest.raises(InvalidInput, match="width='ellipsoid' holds over a horizon"):
+        policy("d-linucb", SPACE, width="ellipsoid")
+    with pytest.raises(InvalidInput, match=r"assumes ‖x‖ ≤ L, got L=0.5 and a point of norm"):
+        policy("d-linucb", SPACE, L=0.5, **told)
+    with pytest.raises(InvalidInput, match="width='ellipsoid' has no theorem here: B and R are in the rewards' own"):
+        policy("sw-linucb", SPACE, standardise=True, **told)
 
 
 # --- the linear posterior ---------------------------------------------------------------------------------------------

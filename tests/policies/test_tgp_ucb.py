@@ -85,11 +85,17 @@ def test_what_is_truncated_is_told_as_the_centre(inner, centre):
 
 
 def test_its_width_reaches_the_inner_policy():
-    made = policy("tgp-ucb", LINE, inner="sw-gp-ucb", window=9, width="truncated", moment=2.0, B=1.5, delta=0.2)
-    assert made.inner.width == TruncatedWidth(Truncation(2.0), B=1.5, delta=0.2)
+    told = {"width": "truncated", "moment": 2.0, "B": 1.5, "delta": 0.2}
+    made = policy("tgp-ucb", LINE, inner="sw-gp-ucb", window=9, horizon=70, **told)
+    assert made.inner.width == TruncatedWidth(Truncation(2.0), B=1.5, delta=0.2, unions=70)
+    assert policy("tgp-ucb", LINE, inner="gp-ucb", **told).inner.width.unions == 1
+    with pytest.raises(InvalidInput, match="width='truncated' holds over a horizon"):
+        policy("tgp-ucb", LINE, inner="sw-gp-ucb", window=9, **told)
+    with pytest.raises(InvalidInput, match="width='lemma' has no theorem here: rewards that are cut off"):
+        policy("tgp-ucb", LINE, inner="sw-gp-ucb", horizon=70, width="lemma")
     assert codec.loads(codec.dumps(made)) == made
     with pytest.raises(InvalidInput, match="k\\(x, x\\) ≤ 1"):
-        policy("tgp-ucb", Candidates([[3.0]]), kernel=Linear(), width="truncated")
+        policy("tgp-ucb", Candidates([[3.0]]), kernel=Linear(), width="truncated", horizon=9)
 
 
 def test_one_around_another():

@@ -81,13 +81,13 @@ def test_against_weighted_regression(case, norm):
 
 
 def test_the_papers_width(case):
-    """B + (R/√λ)√(2 ln(1/δ) + 2γ̄); and with the unweighted γ, no less."""
+    """B + (R/√λ)√(2 ln(T/δ) + 2γ̄); and with the unweighted γ, no less."""
     told, log, dense = case
-    made = policy("wgp-ucb", SQUARE, width="realised", B=2.0, R=0.3, delta=0.05, **told)
+    made = policy("wgp-ucb", SQUARE, width="realised", B=2.0, R=0.3, delta=0.05, horizon=40, **told)
     belief = made.belief(replay(made, log), Ask(28, 28.0))
-    expected = 2 + 0.3 / math.sqrt(0.2) * math.sqrt(2 * math.log(20) + 2 * dense["gain"])
+    expected = 2 + 0.3 / math.sqrt(0.2) * math.sqrt(2 * math.log(40 * 20) + 2 * dense["gain"])
     assert made.width(belief, 28) == pytest.approx(expected)
-    wider = policy("wgp-ucb", SQUARE, width="lemma", B=2.0, R=0.3, delta=0.05, **told)
+    wider = policy("wgp-ucb", SQUARE, width="lemma", B=2.0, R=0.3, delta=0.05, horizon=40, **told)
     assert wider.width(belief, 28) >= expected
 
 

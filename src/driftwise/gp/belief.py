@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -46,6 +46,15 @@ class Width(Protocol):
     """β_t, the factor of the standard deviation in step `number`, given the belief."""
 
     def __call__(self, belief: Belief, number: int) -> float: ...
+
+
+@runtime_checkable
+class PerEvent(Protocol):
+    """A width that is proved of one event at a time, and is told by the policy over how many it is to hold."""
+
+    @property
+    def name(self) -> str: ...
+    def over(self, unions: int) -> Width: ...
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,8 @@ class BobGpUcb(UcbPolicy[BobBlock]):
         setup = cls.setup(space, given, **{} if delta is None else {"delta": delta})
         T = checks.count("horizon", setup.horizon)
         setup = replace(setup, delta=1 / (T + 1)) if delta is None else setup
-        beta, rewards = setup.beta(), setup.rewards
+        # an arm is fresh in each block, and any step may be the first that it remembers
+        beta, rewards = setup.beta(events=lambda T: T), setup.rewards
         H = unknown_budget(setup.gain(T), T) if block is None else checks.count("block", block)
         lengths = geometric(H) if lengths is None else lengths
         return cls(setup.model, beta, T, H, lengths, setup.sub_gaussian, over, rewards, setup.seed)

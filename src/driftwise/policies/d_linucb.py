@@ -14,7 +14,7 @@ from driftwise.gp.linalg import invert_positive
 from driftwise.gp.noise import pair_of
 from driftwise.gp.ridge import Ridge, weight_of
 from driftwise.policies.base import discount as as_discount
-from driftwise.policies.linear import LinearPolicy, bounds, linear_memory, linear_width
+from driftwise.policies.linear import LinearPolicy, Schedule, bounds, linear_memory, linear_width
 from driftwise.policies.setup import Setup
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory import widths
@@ -65,12 +65,14 @@ class DLinUcb(LinearPolicy[Faded]):
         *,
         discount: Annotated[float | None, "factor per step by which old samples lose weight"] = None,
         norm: Annotated[str, "double: the paper's norm V⁻¹ṼV⁻¹; single: the wider V⁻¹"] = "double",
+        schedule: Schedule = "published",
         **given: Any,
     ) -> DLinUcb:
         setup = cls.setup(space, given)
-        rho = _discount(setup) if discount is None else as_discount("discount", discount)
-        ellipsoid = widths.Ellipsoid(setup.space.dim, **bounds(setup), discount=rho)
-        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), rho, norm, setup.standardise)
+        rho = _discount(setup, schedule) if discount is None else as_discount("discount", discount)
+        ellipsoid = partial(widths.Ellipsoid, setup.space.dim, *bounds(setup), rho)
+        beta = linear_width(setup, ellipsoid, lambda T: T)
+        return cls(setup.space, setup.noise, beta, rho, norm, setup.standardise)
 
     def start(self) -> Faded:
         prior = self.noise * np.eye(self.space.dim)
@@ -100,8 +102,9 @@ class DLinUcb(LinearPolicy[Faded]):
         return replace(state, V=V, double=double, b=rho * state.b)
 
 
-def _discount(setup: Setup) -> float:
-    """ρ = 1 − (V/(dT))^⅔, V = 1 if the budget is not known; 0.98 if no horizon is."""
+def _discount(setup: Setup, schedule: str) -> float:
+    """ρ = 1 − (V/(dT))^⅔, or the one that is proved; V = 1 if the budget is not known; 0.98 if no horizon is."""
     if setup.horizon is None:
         return 0.98
-    return 1 - 1 / max(linear_memory(setup.space.dim, setup.horizon, setup.variation), 1.001)  # ρ > 0
+    memory = linear_memory(setup.space.dim, setup.horizon, setup.variation, schedule=schedule)
+    return 1 - 1 / max(memory, 1.001)  # ρ > 0

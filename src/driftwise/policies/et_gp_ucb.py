@@ -29,11 +29,12 @@ class Era:
 class EtGpUcb(UcbPolicy[Era]):
     """x_t = argmax μ + β_τ σ on the samples since the last alarm; an alarm is |y − μ(x)| > √ρ_τ σ(x) + w_τ.
 
-    μ and σ are those before y; ρ_τ = 2 ln(2π_τ/δ) and w_τ = √(2λ ln(2π_τ/δ)) with π_τ = π²τ²/6, so that a world that
-    stands still gives a false alarm with probability `delta` at most. The observation that gave the alarm is the first
-    of the new era. Must be known: the noise variance λ, and the kernel at the rewards' own scale, or their range `low`
-    to `high`, which is mapped to [−1, 1]; not the drift. Slow drift where nobody looks goes undetected. A step is one
-    of gp-ucb's, O(τ² + τ·n).
+    μ and σ are those before y; ρ_τ = 2 ln(2π_τ/δ) and w_τ = √(2λ ln(2π_τ/δ)) with π_τ = π²τ²/6, so that a still world
+    drawn from the policy's own prior, with Gaussian noise of variance λ, gives a false alarm with probability `delta`
+    at most. A function of larger norm than the prior expects gives more of them (docs/theory.md). The observation that
+    gave the alarm is the first of the new era. Must be known: the noise variance λ, and the kernel at the rewards' own
+    scale, or their range `low` to `high`, which is mapped to [−1, 1]; not the drift. Slow drift where nobody looks goes
+    undetected. A step is one of gp-ucb's, O(τ² + τ·n).
 
     >>> from driftwise import Candidates
     >>> policy = EtGpUcb.of(Candidates([[0.0]]))
@@ -45,7 +46,7 @@ class EtGpUcb(UcbPolicy[Era]):
     """
 
     name: ClassVar[str] = "et-gp-ucb"
-    shared = takes("kernel", "noise", *BAND, *RANGE)
+    shared = takes("kernel", "noise", *BAND, *RANGE, "horizon")
 
     delta: float = 0.1
     rewards: Range = Range()  # noqa: RUF009 (frozen)
@@ -53,7 +54,8 @@ class EtGpUcb(UcbPolicy[Era]):
     @classmethod
     def of(cls, space: Any, **given: Any) -> EtGpUcb:
         setup = cls.setup(space, given)
-        return cls(setup.model, setup.beta(), setup.delta, setup.rewards)
+        # which step an era begins with is known only afterwards: it may be any of them
+        return cls(setup.model, setup.beta(events=lambda T: T), setup.delta, setup.rewards)
 
     def start(self) -> Era:
         return Era(self.model.prior())

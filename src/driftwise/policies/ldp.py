@@ -11,7 +11,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.policies.base import AnyPolicy, Around, a_policy, an_instance
 from driftwise.policies.inner import inner_policy
-from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation
+from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation, refuse_proved
 from driftwise.records import Observation
 from driftwise.rng import Stream, generator
 
@@ -113,6 +113,8 @@ class Ldp(Around):
         if isinstance(inner, str):
             options = _with_its_noise(mechanism, inner, options)
         if not isinstance(width := options.get("width"), str) or width != "private":
+            if isinstance(inner, str):
+                refuse_proved(options, "Laplace noise is sub-Gaussian for no R", "private")
             return cls(inner_policy("ldp", inner, space, options), mechanism, seed, reported)
         truncation = Truncation(mechanism.moment)
         options = options | {"width": TruncatedWidth.of(truncation, options)}

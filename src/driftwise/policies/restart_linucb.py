@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from driftwise import checks
 from driftwise.gp.grid_filter import Rewards
 from driftwise.gp.noise import pair_of
 from driftwise.gp.ridge import Ridge, weight_of
-from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
+from driftwise.policies.linear import LinearPolicy, Schedule, bounds, linear_length, linear_width
 from driftwise.policies.restart import Restarting
 from driftwise.records import Ask, Observation
 from driftwise.theory import widths
@@ -49,12 +50,18 @@ class RestartLinUcb(Restarting, LinearPolicy[LinearBlock]):
 
     @classmethod
     def of(
-        cls, space: Any, *, interval: Annotated[int | None, "number of steps between restarts"] = None, **given: Any
+        cls,
+        space: Any,
+        *,
+        interval: Annotated[int | None, "number of steps between restarts"] = None,
+        schedule: Schedule = "published",
+        **given: Any,
     ) -> RestartLinUcb:
         setup = cls.setup(space, given)
-        ellipsoid = widths.Ellipsoid(setup.space.dim, **bounds(setup))
-        H = linear_length(setup, "interval", interval)
-        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), H, setup.standardise)
+        ellipsoid = partial(widths.Ellipsoid, setup.space.dim, *bounds(setup), 1.0)
+        H = linear_length(setup, "interval", interval, schedule)
+        beta = linear_width(setup, ellipsoid, lambda T: -(-T // H))
+        return cls(setup.space, setup.noise, beta, H, setup.standardise)
 
     def start(self) -> LinearBlock:
         return LinearBlock(0, Ridge.prior(self.space.dim, self.noise))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -13,7 +13,7 @@ import numpy as np
 
 from driftwise import checks, limits
 from driftwise.errors import InvalidInput
-from driftwise.gp.belief import Model, Width, check_kernel
+from driftwise.gp.belief import Model, PerEvent, Width, check_kernel
 from driftwise.gp.kernels import Kernel, Matern, as_kernel, check_bounded
 from driftwise.gp.past import past
 from driftwise.policies.ranges import Range
@@ -27,6 +27,8 @@ BUDGET = "it is P_T, the variation of the world over the horizon"
 LENGTH = 60  # of a window or an interval if the horizon is not given
 REPRESENTATIVES = 512  # points that stand for a box when γ is computed
 PICKS = 1024  # of the search for γ that are counted
+PROVED = ("lemma", "realised", "mixture", "ellipsoid")  # widths that hold, where what they assume does
+Events = Callable[[int], int]  # of a horizon: how many events the union bound goes over
 
 # the options that go together
 MODEL = ("kernel", "noise", "standardise")
@@ -135,20 +137,41 @@ class Setup:
             return unknown_budget(gamma, self.horizon)
         return known_budget(gamma, self.horizon, self.budget)
 
-    def beta(self, *, events: Callable[[int], int] | None = None) -> Width:
-        """The width; `events` says of a horizon how many the union bound goes over."""
-        made = self._named(self.width, events) if isinstance(self.width, str) else widths.as_width(self.width)
+    def beta(self, *, events: Events | None = None, unproved: Mapping[str, str] | None = None) -> Width:
+        """The width. `events` is None if nothing is ever forgotten; `unproved` says why a name has no theorem here."""
+        if isinstance(self.width, str):
+            self.check_proved(unproved or {})
+            made = self._named(self.width, events)
+        else:
+            made = self.given_width(events)
         if getattr(made, "assumes_bounded", False):
             check_bounded(self.model.kernel, representatives(self.space))
         return made
 
-    def _named(self, name: str, events: Callable[[int], int] | None) -> Width:
+    def given_width(self, events: Events | None) -> Width:
+        """A number or a width; one that is proved of an event at a time is told how many there are."""
+        if isinstance(self.width, PerEvent):
+            return self.width.over(self.unions(self.width.name, events))
+        return widths.as_width(self.width)
+
+    def check_proved(self, unproved: Mapping[str, str]) -> None:
+        """Refuses the name of a width that promises a band which nobody has proved."""
+        name = self.width
+        reason = unproved.get(name) if isinstance(name, str) else None
+        if reason is None and self.standardise and name in PROVED:
+            reason = "B and R are in the rewards' own units, and standardise=True changes these with the data"
+        if reason is not None:
+            raise InvalidInput(f"width={checks.shown(name)} has no theorem here: {reason}; give a number, as width=2.0")
+
+    def _named(self, name: str, events: Events | None) -> Width:
         known = {"B": self.B, "R": self.sub_gaussian, "delta": self.delta}
+        every_step = None if events is None else _every_step  # the mixture's event is about f_t itself
         points = self.space.points
         makers: dict[str, Callable[[], Width]] = {
-            "lemma": lambda: widths.Lemma(self.gain, **known, unions=self._unions(name, events)),
+            "lemma": lambda: widths.Lemma(self.gain, **known, unions=self.unions(name, events)),
             "algorithm": lambda: widths.Algorithm(self.gain, **known),
-            "realised": lambda: widths.Realised(**known, unions=self._unions(name, events)),
+            "realised": lambda: widths.Realised(**known, unions=self.unions(name, events)),
+            "mixture": lambda: widths.Mixture(**known, unions=self.unions(name, every_step)),
             "srinivas": lambda: (
                 widths.SrinivasRkhs(self.gain, self.B, self.delta)
                 if points is None
@@ -162,13 +185,18 @@ class Setup:
             )
         return makers[name]()
 
-    def _unions(self, name: str, events: Callable[[int], int] | None) -> int:
+    def unions(self, name: str, events: Events | None) -> int:
+        """Over how many events a band is to hold: 1 if nothing is forgotten."""
         if events is None:
             return 1
         if self.horizon is None:
             got = checks.shown(name)
             raise InvalidInput(f"width={got} holds over a horizon, and none is given; give horizon=…, or width=2.0")
         return events(self.horizon)
+
+
+def _every_step(horizon: int) -> int:
+    return horizon
 
 
 def representatives(space: Space) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from driftwise import checks
 from driftwise.gp.grid import REFRESH
 from driftwise.gp.noise import PLAIN, Own, appended, location_scale, pair_of, selected
 from driftwise.gp.ridge import Ridge, weights_of
-from driftwise.policies.linear import LinearPolicy, bounds, linear_length, linear_width
+from driftwise.policies.linear import LinearPolicy, Schedule, bounds, linear_length, linear_width
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory import widths
 
@@ -52,12 +53,17 @@ class SwLinUcb(LinearPolicy[Sliding]):
 
     @classmethod
     def of(
-        cls, space: Any, *, window: Annotated[int | None, "number of newest samples in use"] = None, **given: Any
+        cls,
+        space: Any,
+        *,
+        window: Annotated[int | None, "number of newest samples in use"] = None,
+        schedule: Schedule = "published",
+        **given: Any,
     ) -> SwLinUcb:
         setup = cls.setup(space, given)
-        w = linear_length(setup, "window", window)
-        ellipsoid = widths.SlidingEllipsoid(setup.space.dim, w, **bounds(setup))
-        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid), w, setup.standardise)
+        w = linear_length(setup, "window", window, schedule)
+        ellipsoid = partial(widths.SlidingEllipsoid, setup.space.dim, w, *bounds(setup))
+        return cls(setup.space, setup.noise, linear_width(setup, ellipsoid, lambda T: T), w, setup.standardise)
 
     @property
     def memory(self) -> int:

@@ -8,9 +8,11 @@ from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
+from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief
 from driftwise.policies.base import AnyPolicy, Around, a_policy, an_instance
 from driftwise.policies.inner import inner_policy
+from driftwise.policies.setup import PROVED
 from driftwise.records import Observation
 
 
@@ -41,16 +43,21 @@ class Truncation:
 
 @dataclass(frozen=True)
 class TruncatedWidth:
-    """β_{t+1} = B + (3 b_t/√λ) √(ln det(I + K_t/λ) + 2 ln(1/δ)), and β_1 = B."""
+    """β_{t+1} = B + (3 b_t/√λ) √(ln det(I + K_t/λ) + 2 ln(m/δ)), and β_1 = B; m = `unions` (docs/theory.md)."""
 
     truncation: Truncation
     B: float = 1.0
     delta: float = 0.1
+    unions: int = 1
 
+    name: ClassVar[str] = "truncated"
     assumes_bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.settle(self, B=checks.nonnegative, delta=checks.probability)
+        checks.settle(self, B=checks.nonnegative, delta=checks.probability, unions=checks.count)
+
+    def over(self, unions: int) -> TruncatedWidth:
+        return replace(self, unions=unions)
 
     @classmethod
     def of(cls, truncation: Truncation, options: dict[str, Any]) -> TruncatedWidth:
@@ -60,8 +67,15 @@ class TruncatedWidth:
     def __call__(self, belief: Belief, number: int) -> float:
         if number <= 1:
             return self.B
-        spread = math.sqrt(2 * belief.information_gain + 2 * math.log(1 / self.delta))
+        spread = math.sqrt(2 * belief.information_gain + 2 * math.log(self.unions / self.delta))
         return self.B + 3 * self.truncation.level(number - 1) / math.sqrt(belief.noise) * spread
+
+
+def refuse_proved(options: dict[str, Any], reason: str, own: str) -> None:
+    """The names of widths that are proved for sub-Gaussian noise, where there is none."""
+    width = options.get("width")
+    if isinstance(width, str) and width in (*PROVED, "algorithm", "srinivas"):
+        raise InvalidInput(f"width={width!r} has no theorem here: {reason}; give width={own!r}, or a number")
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,8 @@ class TgpUcb(Around):
     Must be known: `moment` v with E|y − centre|^{1+α} ≤ v, in the rewards' own units and f included (Student's t of
     three degrees around |f| ≤ B: B² + 3). Set it, and `centre`: rewards far from `centre` are lost. `inner` is a
     policy's name, and options that are not here are its own; width="truncated" is the width that the paper proves for a
-    world that stands still. Costs what the inner policy costs.
+    world that stands still; of a policy that forgets it needs the horizon, for the union bound. Costs what the inner
+    policy costs.
 
     >>> from driftwise import Candidates
     >>> policy = TgpUcb.of(Candidates([[0.0], [1.0]]), inner="sw-gp-ucb", window=30)
@@ -103,6 +118,8 @@ class TgpUcb(Around):
         truncation = Truncation(moment, order)
         if isinstance(width := options.get("width"), str) and width == "truncated":
             options["width"] = TruncatedWidth.of(truncation, options)
+        elif isinstance(inner, str):
+            refuse_proved(options, "rewards that are cut off have neither mean f nor sub-Gaussian noise", "truncated")
         return cls(inner_policy("tgp-ucb", inner, space, options), truncation, centre)
 
     def update(self, state: Any, seen: Observation) -> Any:

@@ -12,8 +12,10 @@ from driftwise.gp.belief import Belief
 from driftwise.gp.space_time import WINDOW, Timed, TimedModel
 from driftwise.gp.time_kernels import Forgetting, StateSpace
 from driftwise.policies.base import UcbPolicy
-from driftwise.policies.setup import BAND, MODEL, takes
+from driftwise.policies.setup import BAND, MODEL, PROVED, takes
 from driftwise.records import Ask, Observation
+
+MOVING = "the lemmas are about ‖f_t‖ ≤ B with observations that count alike, and tv-gp-ucb lets f be drawn anew"
 
 
 class TimedPolicy(UcbPolicy[Timed]):
@@ -86,7 +88,7 @@ class TvGpUcb(TimedPolicy):
         setup = cls.setup(space, given)
         if window is None:
             window = correlated(Forgetting(epsilon).epsilon)
-        return cls(setup.model, setup.beta(), epsilon, window)
+        return cls(setup.model, setup.beta(unproved=dict.fromkeys(PROVED, MOVING)), epsilon, window)
 
     @property
     def drift(self) -> Forgetting:

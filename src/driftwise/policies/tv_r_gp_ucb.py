@@ -49,7 +49,11 @@ class TvRestart(Around):
         **given: Any,
     ) -> TvRestart:
         setup = cls.setup(space, given)
-        return cls(setup.model, setup.beta(), epsilon, setup.horizon)
+
+        def restarts(T: int) -> int:
+            return -(-T // interval_of(_rate("epsilon", epsilon), setup.model.kernel, setup.space.dim))
+
+        return cls(setup.model, setup.beta(events=restarts), epsilon, setup.horizon)
 
     @property
     def interval(self) -> int:

@@ -16,6 +16,7 @@ from driftwise.policies.base import UcbPolicy, discount
 from driftwise.policies.setup import BAND, DRIFT, LENGTH, MODEL, Setup, takes
 from driftwise.records import Array, Ask, Observation
 
+UNWEIGHTED = "it is proved for observations that count alike, and these fade"
 CUTOFF = 1e-6  # an observation of less weight than this is dropped: it has noise variance 10⁶ λ
 
 
@@ -32,7 +33,8 @@ class WgpUcb(UcbPolicy[Aging]):
     """x_t = argmax μ̃ + β_t σ̃, with weights η^{t−1−s} on the samples s < t. O(w³ + w²·n) a step, w = ln 10⁻⁶ / ln η.
 
     Must be known: η, which is 1 − γ_T^{−¼} (P_T/T)^½ where the horizon is given, with P_T = 1 where the budget is not.
-    The paper's width is width="realised": β_t = B + (R/√λ) √(2γ̄ + 2 ln(1/δ)), γ̄ the samples' double-weighted gain.
+    The paper's width is width="realised": β_t = B + (R/√λ) √(2γ̄ + 2 ln(T/δ)), γ̄ the samples' double-weighted gain. The
+    paper has ln(1/δ); the union bound over T is needed, as a sum that fades has a supremum that grows with T.
     norm="double" has the narrower σ́ in place of σ̃: with a linear kernel that is d-linucb.
 
     >>> from driftwise import Candidates
@@ -60,7 +62,8 @@ class WgpUcb(UcbPolicy[Aging]):
         **given: Any,
     ) -> WgpUcb:
         setup = cls.setup(space, given)
-        return cls(setup.model, setup.beta(), _eta(setup) if eta is None else eta, norm)
+        beta = setup.beta(events=lambda T: T, unproved={"mixture": UNWEIGHTED})
+        return cls(setup.model, beta, _eta(setup) if eta is None else eta, norm)
 
     @property
     def window(self) -> int | None:

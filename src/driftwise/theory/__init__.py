@@ -13,15 +13,18 @@ from driftwise.theory.bounds import (
     xi,
 )
 from driftwise.theory.information import GainCurve, MaximumGain, greedy_gain
-from driftwise.theory.schedules import drift_aware, known_budget, unknown_budget
+from driftwise.theory.schedules import drift_aware, known_budget, sharp_budget, unknown_budget
+from driftwise.theory.tight import best, drift_aware_bound, tight_restart_bound, tight_spread, tight_window_bound
 
 __all__ = [
     "Bound",
     "GainCurve",
     "MaximumGain",
     "Problem",
+    "best",
     "drift_aware",
     "drift_aware_band",
+    "drift_aware_bound",
     "drift_bias",
     "greedy_gain",
     "known_budget",
@@ -29,9 +32,13 @@ __all__ = [
     "realised_bound",
     "relaxed_drift_aware_band",
     "restart_bound",
+    "sharp_budget",
     "sharp_restart_bound",
     "sharp_window_bound",
     "sharp_xi",
+    "tight_restart_bound",
+    "tight_spread",
+    "tight_window_bound",
     "unknown_budget",
     "window_bound",
     "xi",

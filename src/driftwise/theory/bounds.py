@@ -97,22 +97,22 @@ def spread(n: int, noise: float, gain: float) -> float:
 
 def restart_bound(problem: Problem, interval: int) -> Bound:
     """Theorem 1:  R(T) ≤ 2 H ξ_H P_T + 2 β ⌈T/H⌉ √(2(1+λ) H γ_H),  β of Lemma 1 with ln(⌈T/H⌉/δ)."""
-    return _bound(problem, _within(problem, "interval", interval), restarts=True, sharp=False)
+    return _bound(problem, within_horizon(problem, "interval", interval), restarts=True, sharp=False)
 
 
 def window_bound(problem: Problem, window: int) -> Bound:
     """Theorem 2:  R(T) ≤ 2 w ξ_w P_T + 2 β ⌈T/w⌉ √(2(1+λ) w γ_w),  β of Lemma 2 with ln(T/δ)."""
-    return _bound(problem, _within(problem, "window", window), restarts=False, sharp=False)
+    return _bound(problem, within_horizon(problem, "window", window), restarts=False, sharp=False)
 
 
 def sharp_restart_bound(problem: Problem, interval: int) -> Bound:
     """Theorem 1 with ½√(H/λ) in place of ξ_H, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
-    return _bound(problem, _within(problem, "interval", interval), restarts=True, sharp=True)
+    return _bound(problem, within_horizon(problem, "interval", interval), restarts=True, sharp=True)
 
 
 def sharp_window_bound(problem: Problem, window: int) -> Bound:
     """Theorem 2 with ½√(w/λ) in place of ξ_w, for the same algorithm; P_T may then be in sup-norm (docs/theory.md)."""
-    return _bound(problem, _within(problem, "window", window), restarts=False, sharp=True)
+    return _bound(problem, within_horizon(problem, "window", window), restarts=False, sharp=True)
 
 
 class Optimist(Protocol):
@@ -163,8 +163,12 @@ def _observation(name: str, given: Any) -> Observation:
     return seen
 
 
-def _within(problem: Problem, name: str, n: int) -> int:
+def as_problem(given: Any) -> Problem:
+    if not isinstance(given, Problem):
+        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(given)}")
+    return given
+
+
+def within_horizon(problem: Problem, name: str, n: int) -> int:
     """More than the horizon is the whole of it."""
-    if not isinstance(problem, Problem):
-        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(problem)}")
-    return min(checks.count(name, n), problem.horizon)
+    return min(checks.count(name, n), as_problem(problem).horizon)

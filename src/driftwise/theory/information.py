@@ -2,13 +2,17 @@
 
 The gain is a sum of ½ ln(1 + σ²(x_i)/λ), each σ given the points before, and it is submodular: always to take the
 point of largest variance reaches at least 1 − 1/e of the maximum, so γ_n lies between this greedy value and e/(e − 1)
-times it.
+times it. A second certificate is nearly always much smaller: the gain of a design with weights w, ½ ln det(I + Σ w_x
+φφᵀ/λ), is concave in w, so that it lies below each of its tangents, and the slope towards x is σ²(x)/2λ. With the
+tangent at any design of n points, γ_n ≤ gain + (n max_x σ²(x) − Σ_i σ²(x_i))/2λ (docs/theory.md). `upper` is the
+smaller of the two.
 
 One pick at a time is too slow for a million: a search ends after `most_picks`, and beyond, its design A of m points is
 repeated s times, at the cost of a sum over eigenvalues. That is γ from below still: with e the eigenvalues of A's
-kernel matrix, s copies gain ½ Σ ln(1 + s e/λ), and of the next copy's m points some r gain r/m of its gain at least,
-by submodularity. From above γ_n is at most ½ Σ ln(1 + n e/λ) over the eigenvalues of all N points, each taken n times,
-and ½ N ln(1 + n k/Nλ), k the largest k(x, x), as no matrix of this trace and rank gains more.
+kernel matrix, s copies gain ½ Σ ln(1 + s e/λ), and of the next copy's m points some r gain r/m of its gain at least, by
+submodularity. From above γ_n is below the tangent at A taken n/m times, is at most ½ Σ ln(1 + n e/λ) over the
+eigenvalues of all N points, each taken n times, and ½ N ln(1 + n k/Nλ), k the largest k(x, x), as no matrix of this
+trace and rank gains more.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from driftwise.records import Array, Point
 
 CERTIFICATE = math.e / (math.e - 1)  # γ_n is at most this times the greedy value
 EPOCH = 32  # picks after which every candidate is brought up to date, in one matrix product
+TANGENTS = 40  # of a curve
 BATCH = 64  # stale candidates that are updated together
 PICKS, WORK = 8192, 2_500_000  # a search ends after PICKS picks, or where picks times candidates are WORK
 
@@ -56,8 +61,12 @@ def greedy_gain(kernel: Kernel, points: Sequence[Sequence[float]] | Array, noise
     search.extend(
         checks.count("n", n, most=most_picks(len(given)), fix="MaximumGain(kernel, noise, points)(n) goes on")
     )
-    lower = np.array(search.curve[1:])
-    return GainCurve(lower, CERTIFICATE * lower, np.array(search.picks))
+    lower, sizes = np.array(search.curve[1:]), np.arange(1, n + 1)
+    at = np.unique(np.geomspace(1, n, TANGENTS).round().astype(int))  # a tangent bounds every γ, not only its own
+    tangents = np.array([search.tangent(m, m) for m in at.tolist()])  # (k, 2)
+    upper = (tangents[:, :1] + tangents[:, 1:] * sizes).min(axis=0)
+    upper = np.minimum.reduce([upper, CERTIFICATE * lower, sizes * lower[0]])  # no point gains more than the first
+    return GainCurve(lower, upper, np.array(search.picks))
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class MaximumGain:
     >>> from driftwise.gp.kernels import RBF
     >>> gain = MaximumGain(RBF(0.2), 1.0, ((0.0,), (9.0,)))
     >>> round(gain(2), 4), round(gain.upper(2), 4)
-    (0.6931, 1.0965)
+    (0.6931, 0.6931)
     """
 
     kernel: Kernel
@@ -95,8 +104,11 @@ class MaximumGain:
     def upper(self, n: int) -> float:
         """At least γ_n of these points."""
         searched = min(checks.count("n", n, least=0), most_picks(len(self.points)))
-        certified = CERTIFICATE * self(searched)
-        return certified if n == searched else max(certified, self._search.ceiling(n))
+        if n == 0:
+            return 0.0
+        constant, slope = self._search.tangent(n, searched)
+        other = CERTIFICATE * self(n) if n == searched else self._search.ceiling(n)
+        return min(constant + slope * n, other, n * self._search.curve[1])  # no point gains more than the first
 
     @property
     def _search(self) -> _Greedy:
@@ -125,6 +137,7 @@ class _Greedy:
         self.curve = [0.0]  # greedy γ_0, γ_1, …
         self.picks: list[int] = []
         self._kernel, self._points, self._noise = as_kernel("kernel", kernel), points, noise
+        self._tangents: dict[tuple[int, int], tuple[float, float]] = {}
         self._matrix: Array | None = None  # the covariance V starts from, once it is no longer the kernel
         self._V = np.empty((len(points), 0))  # (N, m)
         self._var = kernel.diagonal(points).astype(float)  # (N,): given the closed epochs
@@ -146,6 +159,26 @@ class _Greedy:
         if N > WORK**0.5:
             return by_trace
         return min(by_trace, 0.5 * float(np.log1p(n / self._noise * self._spectrum).sum()))
+
+    def tangent(self, n: int, m: int) -> tuple[float, float]:
+        """(a, b) with γ_j ≤ a + b j for every j, touching where the first m picks weigh n together."""
+        if (n, m) not in self._tangents:
+            self.extend(m)
+            where, counts = np.unique(self.picks[:m], return_counts=True)
+            weights = counts * (n / m)
+            X, root = self._points[where], np.sqrt(weights)
+            L = np.linalg.cholesky(root[:, None] * self._kernel(X, X) * root + self._noise * np.eye(len(X)))
+            W = solve_lower(L, root[:, None] * self._kernel(X, self._points))  # (u, N)
+            prior = self._kernel.diagonal(self._points)
+            var = np.maximum(prior - np.einsum("un,un->n", W, W), 0.0)
+            rounding = 8 * len(X) * np.finfo(float).eps * prior.max()  # of a variance, so that the bound stays one
+            gained = float(np.log(np.diagonal(L)).sum() - 0.5 * len(X) * math.log(self._noise))
+            slope = float(var.max() + rounding) / (2 * self._noise)
+            self._tangents[n, m] = (
+                gained - float(weights @ np.maximum(var[where] - rounding, 0)) / (2 * self._noise),
+                slope,
+            )
+        return self._tangents[n, m]
 
     def _copied(self, copies: int) -> float:
         """½ Σ ln(1 + s e/λ)."""

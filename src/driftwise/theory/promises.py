@@ -1,19 +1,17 @@
-"""What the theorems promise for one problem, side by side: both policies, with P_T known and unknown."""
+"""What is proved for one problem, side by side: both theorems, and the best bounds at their best lengths."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
-import numpy as np
-
-from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.records import Array
 from driftwise.theory.bounds import (
     Bound,
     Problem,
+    as_problem,
     restart_bound,
     sharp_restart_bound,
     sharp_window_bound,
@@ -21,9 +19,8 @@ from driftwise.theory.bounds import (
 )
 from driftwise.theory.information import as_gain
 from driftwise.theory.schedules import known_budget, unknown_budget
+from driftwise.theory.tight import best, drift_aware_bound, tight_restart_bound, tight_window_bound
 from driftwise.theory.widths import confidence
-
-DIMENSIONS, POINTS = 1000, 10_000  # of which γ is computed: a table of 80 MB at most
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,41 @@ class Promise:
     sharp: Bound  # the same with ½√(n/λ) in place of ξ_n
 
 
+@dataclass(frozen=True)
+class Tightest:
+    """A policy with width="mixture", the length and the λ at which its best bound is smallest, and that bound."""
+
+    policy: str
+    memory: int  # H or w
+    noise: float  # λ
+    bound: Bound
+
+
+TIGHT: dict[str, Callable[[Problem, int], Bound]] = {
+    "r-gp-ucb": tight_restart_bound,
+    "sw-gp-ucb": tight_window_bound,
+    "drift-aware, restarts": drift_aware_bound,
+    "drift-aware, window": partial(drift_aware_bound, forget="window"),
+}
+
+
+def tightest(problems: Iterable[Problem]) -> list[Tightest]:
+    """The smallest of the best bounds for each policy, over problems that differ in λ, and so in γ, alone.
+
+    >>> found = tightest([Problem(lambda n: math.log(1 + n), horizon=1000, budget=1.0, noise=1.0)])
+    >>> [t.bound.vacuous for t in found]
+    [False, False, False, False]
+    """
+    made = list(problems)
+    if not made:
+        raise InvalidInput("problems must be one or more, got none")
+    tried = {
+        name: [Tightest(name, n, p.noise, b) for p in made for n, b in [best(bound, p)]]
+        for name, bound in TIGHT.items()
+    }
+    return [min(each, key=lambda t: t.bound.total) for each in tried.values()]
+
+
 def promises(problem: Problem, *, estimate: Callable[[int], float] | None = None) -> list[Promise]:
     """R-GP-UCB and SW-GP-UCB with the memory of Remark (2), which knows P_T, and of Remark (3), which does not.
 
@@ -52,9 +84,7 @@ def promises(problem: Problem, *, estimate: Callable[[int], float] | None = None
     sw-gp-ucb True 15 True
     sw-gp-ucb False 15 True
     """
-    if not isinstance(problem, Problem):
-        raise InvalidInput(f"problem must be a Problem(gain, horizon, budget), got {checks.shown(problem)}")
-    T = problem.horizon
+    T = as_problem(problem).horizon
     gamma = (problem.gain if estimate is None else as_gain("estimate", estimate))(T)
     memories = {True: known_budget(gamma, T, problem.budget), False: unknown_budget(gamma, T)}
     return [
@@ -75,18 +105,3 @@ def _promise(problem: Problem, policy: str, known: bool, n: int) -> Promise:
         bound=(restart_bound if restarts else window_bound)(problem, n),
         sharp=(sharp_restart_bound if restarts else sharp_window_bound)(problem, n),
     )
-
-
-def cube(dim: int, n: int) -> Array:
-    """About n points spread over [0, 1]^dim, on which γ is computed: (n, dim).
-
-    >>> cube(1, 3).ravel().tolist()
-    [0.0, 0.5, 1.0]
-    """
-    n = checks.count("points", n, least=2, most=POINTS)
-    if checks.count("dim", dim, most=DIMENSIONS) == 1:
-        return np.linspace(0.0, 1.0, n)[:, None]
-    from scipy.stats import qmc  # slow to import
-
-    spread: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
-    return spread[:n]

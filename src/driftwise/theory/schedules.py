@@ -25,6 +25,15 @@ def unknown_budget(gain: float, horizon: int) -> int:
     return known_budget(gain, horizon, 1.0)
 
 
+def sharp_budget(gain: float, horizon: int, budget: float) -> int:
+    """γ_T^½ (T/P)^½, for a regret of Õ(γ_T^¾ P^¼ T^¾) by the sharper drift term, P in sup-norm (docs/theory.md).
+
+    >>> sharp_budget(16.0, horizon=400, budget=4.0)
+    40
+    """
+    return _length(gain, horizon, budget, gain_power=1 / 2, power=1 / 2)
+
+
 def drift_aware(gain: float, horizon: int, budget: float) -> int:
     """γ_T^⅓ (T/P)^⅔, for a regret of Õ(γ_T^{5/6} P^⅓ T^⅔) with `widths.DriftAware`, P in sup-norm (docs/theory.md).
 

@@ -12,8 +12,8 @@ from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
 from driftwise.lab.statistics import loglog_slope
 from driftwise.lab.theory.settings import Settings
 from driftwise.records import Array
+from driftwise.theory.domains import cube
 from driftwise.theory.information import greedy_gain, linear_order, matern_order, matern_order_2009, rbf_order
-from driftwise.theory.promises import cube
 
 NOISE = 0.01
 
