@@ -124,17 +124,17 @@ def test_every_policy_that_forgets_counts_its_events():
 def test_the_mixtures_event_is_one_of_every_step():
     told = {"kernel": RBF(0.2), "width": "mixture", "B": 2.0, "R": 0.3, "delta": 0.05}
     known = {"B": 2.0, "R": 0.3, "delta": 0.05}
-    assert policy("gp-ucb", Candidates(X), **told).width == widths.Mixture(**known)
+    assert policy("gp-ucb", Candidates(X), **told).width == widths.MixtureBand(**known)
     for name, length in (("r-gp-ucb", "interval"), ("sw-gp-ucb", "window")):
         made = policy(name, Candidates(X), horizon=100, **{length: 30}, **told)
-        assert made.width == widths.Mixture(**known, unions=100)
+        assert made.width == widths.MixtureBand(**known, unions=100)
         assert codec.loads(codec.dumps(made)) == made
 
 
 def test_mixture():
     """√(B² + (R²/λ)(2g + 2 ln(m/δ))): a right-angled triangle whose sides are the parts of `Realised`."""
     gain = 0.5 * math.log(1 + 3 / 0.04)
-    beta = widths.Mixture(B=1.0, R=0.5, delta=0.1, unions=7)(belief(3, 0.04), 1)
+    beta = widths.MixtureBand(B=1.0, R=0.5, delta=0.1, unions=7)(belief(3, 0.04), 1)
     assert beta**2 == pytest.approx(1 + 0.25 / 0.04 * (2 * gain + 2 * math.log(70)))
     assert beta < widths.Realised(B=1.0, R=0.5, delta=0.1, unions=7)(belief(3, 0.04), 1)
 

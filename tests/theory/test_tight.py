@@ -24,7 +24,7 @@ from driftwise.theory import (
 from driftwise.theory.bounds import spread
 from driftwise.theory.lower import _wrong, lower_bound, lower_order, two_points
 from driftwise.theory.tight import restart_drift, window_drift
-from driftwise.theory.widths import Mixture
+from driftwise.theory.widths import MixtureBand
 
 KERNEL, R = RBF(0.2), 0.1
 SPACE = Candidates(np.linspace(0, 1, 25)[:, None])
@@ -189,7 +189,7 @@ def test_regret_is_below_the_bound(name, option, bound):
     n, found = best(bound, told)
     extra = {"forget": "restart", "drift": P / (T - 1)} if name == "drift-aware" else {}
     made = policy(name, SPACE, kernel=KERNEL, noise=1.0, width="mixture", R=R, horizon=T, **{option: n}, **extra)
-    assert isinstance(made.width, Mixture)
+    assert isinstance(made.width, MixtureBand)
     for seed in range(10):
         assert 0 < simulate(made, budget=P, horizon=T, seed=seed) <= found.total
 

@@ -171,7 +171,7 @@ class Setup:
             "lemma": lambda: widths.Lemma(self.gain, **known, unions=self.unions(name, events)),
             "algorithm": lambda: widths.Algorithm(self.gain, **known),
             "realised": lambda: widths.Realised(**known, unions=self.unions(name, events)),
-            "mixture": lambda: widths.Mixture(**known, unions=self.unions(name, every_step)),
+            "mixture": lambda: widths.MixtureBand(**known, unions=self.unions(name, every_step)),
             "srinivas": lambda: (
                 widths.SrinivasRkhs(self.gain, self.B, self.delta)
                 if points is None

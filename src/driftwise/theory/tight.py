@@ -1,7 +1,8 @@
 """The best upper bounds that we can prove, for any H or w; `best` finds the length at which one is smallest.
 
-The proofs are in docs/theory.md. Against Theorems 1 and 2 four things are smaller: β (`widths.Mixture`), the sum of the
-deviations (`tight_spread`), the drift term (`restart_drift`, `window_drift`), and the last block, which may be short.
+The proofs are in docs/theory.md. Against Theorems 1 and 2 four things are smaller: β (`widths.MixtureBand`), the sum of
+the deviations (`tight_spread`), the drift term (`restart_drift`, `window_drift`), and the last block, which may be
+short.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Realised(_Checked):
 
 
 @dataclass(frozen=True)
-class Mixture(_Checked):
+class MixtureBand(_Checked):
     """β_t = √(B² + (R²/λ)(2g + 2 ln(m/δ))), g = ½ ln det(I + K/λ) of the window: never more than `Realised`.
 
     By the method of Flynn & Reeb (2024), with the prior (R²/λ)k for the mixture; the proof is in docs/theory.md. The

@@ -27,7 +27,7 @@ BUDGET = 4.0  # of the world that moves
 
 
 @dataclass(frozen=True)
-class Case:
+class BandCase:
     """A policy with a width by name, on a line or in a ball."""
 
     label: str
@@ -51,9 +51,9 @@ class Case:
         return policy(self.policy, Candidates(self.points), **told)
 
 
-def _case(name: str, *, width: str = "lemma", **options: Any) -> Case:
+def _case(name: str, *, width: str = "lemma", **options: Any) -> BandCase:
     told = " ".join(f"{key}={value}" for key, value in options.items() if isinstance(value, str))
-    return Case(f"{name} {told} {width}".replace("  ", " "), name, {"width": width} | options)
+    return BandCase(f"{name} {told} {width}".replace("  ", " "), name, {"width": width} | options)
 
 
 CASES = (
@@ -70,20 +70,20 @@ CASES = (
     _case("tv-r-gp-ucb", epsilon=0.9),
     _case("et-gp-ucb"),
     _case("bob-gp-ucb", block=20, lengths=(2, 5, 20)),
-    Case("sw-linucb ellipsoid", "sw-linucb", {"window": 10}, linear=True),
-    Case("restart-linucb ellipsoid", "restart-linucb", {"interval": 10}, linear=True),
-    Case("d-linucb ellipsoid", "d-linucb", {"discount": 0.8}, linear=True),
+    BandCase("sw-linucb ellipsoid", "sw-linucb", {"window": 10}, linear=True),
+    BandCase("restart-linucb ellipsoid", "restart-linucb", {"interval": 10}, linear=True),
+    BandCase("d-linucb ellipsoid", "d-linucb", {"discount": 0.8}, linear=True),
     _case("gp-ucb"),
     _case("gp-ucb", width="mixture"),
 )
 
 
-def failures(case: Case, *, runs: int, horizon: int, moving: bool, unions: int | None = None) -> int:
+def failures(case: BandCase, *, runs: int, horizon: int, moving: bool, unions: int | None = None) -> int:
     """How many of `runs` leave the band; `unions` puts another number of events in the width."""
     return sum(fails(case, seed, horizon=horizon, moving=moving, unions=unions) for seed in range(runs))
 
 
-def fails(case: Case, seed: int, *, horizon: int, moving: bool, unions: int | None = None) -> bool:
+def fails(case: BandCase, seed: int, *, horizon: int, moving: bool, unions: int | None = None) -> bool:
     """Whether one run leaves its band anywhere."""
     made: Any = case.made(horizon, 1.0 if moving else 0.0)
     if unions is not None:
@@ -115,7 +115,7 @@ def with_unions(made: Any, unions: int) -> Any:
     return replace(made, width=replace(made.width, unions=unions))
 
 
-def _moving(case: Case, rng: np.random.Generator, horizon: int) -> Array:
+def _moving(case: BandCase, rng: np.random.Generator, horizon: int) -> Array:
     """f_t of norm 1 that turns by `BUDGET` in all: (T, n)."""
     X = case.points
     features = X if case.linear else np.linalg.cholesky(RBF(0.2)(X, X) + 1e-10 * np.eye(len(X)))
