@@ -19,6 +19,8 @@ from driftwise.rng import generator
 from driftwise.spaces import Where, as_space, joint
 from driftwise.store import codec
 
+pytestmark = pytest.mark.slow  # it says nothing about versions of other packages
+
 LINE = {"x": Float(0, 1)}
 GRID = Candidates(np.linspace(0, 1, 201)[:, None])
 MIXED = {"a": Float(-1, 1), "n": Int(1, 10_000), "c": Choice(["x", None])}

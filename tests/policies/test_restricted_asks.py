@@ -14,6 +14,8 @@ from driftwise.policies import REGISTRY, check_restrictable, policy, restrictabl
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import as_space
 
+pytestmark = pytest.mark.slow  # it says nothing about versions of other packages
+
 STEPS = 7
 
 

@@ -19,6 +19,8 @@ from driftwise.records import Array, Ask
 from driftwise.spaces import Box, all_of, as_space, draw
 from driftwise.spaces.local import nearby
 
+pytestmark = pytest.mark.slow  # it says nothing about versions of other packages
+
 Rule = Callable[[Array], Any]
 TOLERANCE = 2e-3  # of the range of the score, by which the maximum may be missed
 

@@ -8,6 +8,8 @@ from driftwise.lab.theory import every_band
 from driftwise.lab.theory.every_band import CASES, DELTA, failures
 from driftwise.policies import REGISTRY, options_of
 
+pytestmark = pytest.mark.slow  # it says nothing about versions of other packages
+
 RUNS, T = 10, 120
 BY_LABEL = {case.label: case for case in CASES}
 

@@ -14,6 +14,8 @@ from tests.tune.scripts import FAST, alive, lines, parent, script, started, unti
 
 from driftwise import Study
 
+pytestmark = pytest.mark.slow  # it says nothing about versions of other packages
+
 # Each command and a child of its own note their ids, so that orphans are found, and the setting.
 BODY = """
 x, journal, naps = float(sys.argv[1]), sys.argv[2], float(sys.argv[3])
