@@ -56,8 +56,11 @@ class Posterior:
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
-    def append(self, x: Sequence[float] | Array, y: float, *, own: Pair = PLAIN) -> Posterior:
+    def append(self, x: Sequence[float] | Array, y: float) -> Posterior:
         """The posterior after one more observation: O(n²), or O(n³) if any has a noise of its own."""
+        return self._after(x, y, PLAIN)
+
+    def _after(self, x: Sequence[float] | Array, y: float, own: Pair) -> Posterior:
         X, y_all, K = self._appended(x, y)
         if self.own is not None or own != PLAIN:
             return self._with(X, y_all, K, own=appended(self.own, len(self), own))
@@ -81,7 +84,7 @@ class Posterior:
         """
         checks.like("seen", seen, ("x", "y", "std", "repeats"), "an Observation")
         if keep is None:
-            return self.append(seen.x, seen.y, own=pair_of(seen))
+            return self._after(seen.x, seen.y, pair_of(seen))
         kept = slice(-checks.count("keep", keep), None)
         X, y, K = self._appended(seen.x, seen.y)
         own = selected(appended(self.own, len(self), pair_of(seen)), kept)

@@ -182,7 +182,7 @@ def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Map
     fields = dict(settings)
     context = fields.pop("context", None)
     whole = space if context is None or space is None else joint(_settings(space), context)
-    inside = None if context is None else Box.of(context)
+    inside = None if context is None else _context(context)
     if fields.get("direction") == "minimize" and options.get("history") is not None:  # a policy maximises
         options = {**options, "history": negated(options["history"])}
     made = settings_given.policy_of(policy, whole, options)
@@ -195,6 +195,14 @@ def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Map
     if start is not None:
         fields["start"] = _begin(made.space, inside, start)
     return Description(made, **fields, context=inside, given=said)
+
+
+def _context(given: Any) -> Box:
+    if isinstance(given, Box):
+        return given
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"context must be a dict of Float, Int and Choice by name, got {checks.shown(given)}")
+    return Box.of(given)
 
 
 def _settings(space: Any) -> Box | Candidates:
