@@ -17,18 +17,21 @@ test: .venv/ready
 
 # The oldest version of everything that pyproject.toml allows, on the oldest Python. An old version may use what is deprecated
 # by now; that is not ours to mend, so a deprecation is no error here. What is marked slow (kills, interrupts, damage, the
-# fuzz) says nothing about versions, and runs with `make test` alone.
+# fuzz) says nothing about versions, and runs with `make test` alone. So do theory, worlds and the experts of auto, which are
+# arithmetic of ours on top of what tests/gp, tests/policies and the contracts use.
+VERSIONS = -m "not slow" --ignore=tests/theory --ignore=tests/environments --ignore=tests/auto
+
 test-lowest:
 	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest
 	.venv-lowest/bin/python .ci/lowest.py > .venv-lowest/lowest.txt
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/lowest.txt -e '.[test,ray]'
-	.venv-lowest/bin/pytest -n auto --dist worksteal -m "not slow" -W default::DeprecationWarning
+	.venv-lowest/bin/pytest -n auto --dist worksteal $(VERSIONS) -W default::DeprecationWarning
 
 # The newest version of everything, whatever constraints.txt says, on the newest Python.
 test-newest:
 	python=$$(.ci/python 3.13) && $$python -m venv .venv-newest
 	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -e '.[test,ray]'
-	.venv-newest/bin/pytest -n auto --dist worksteal -m "not slow"
+	.venv-newest/bin/pytest -n auto --dist worksteal $(VERSIONS)
 
 check: lint types test
 
