@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import random
 import signal
 import sqlite3
@@ -334,7 +335,9 @@ def moments(policy: str, count: int, seed: int) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    sys.unraisablehook = lambda _: None  # an interrupt in a weak reference's callback, which Python would print
+    # An interrupt in a weak reference's callback is printed by Python, or logged by SQLAlchemy's pool.
+    sys.unraisablehook = lambda _: None
+    logging.disable(logging.ERROR)
     how, policy, count, seed = sys.argv[1:]
     modes = {"statements": statements, "lines": lines, "moments": moments}
     print(json.dumps(modes[how](policy, int(count), int(seed))))

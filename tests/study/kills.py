@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import os
 import random
 import select
@@ -79,7 +80,9 @@ def write(path: Path, first: int, pipe: int, draw: random.Random | None) -> None
         return call(*args, **options)
 
     signal.signal(signal.SIGALRM, interrupt)
-    sys.unraisablehook = lambda _: None  # an interrupt in a weak reference's callback, which Python would print
+    # An interrupt in a weak reference's callback is printed by Python, or logged by SQLAlchemy's pool.
+    sys.unraisablehook = lambda _: None
+    logging.disable(logging.ERROR)
     study = make(path)
     i = first
     while True:
