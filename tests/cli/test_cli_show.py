@@ -11,8 +11,8 @@ from driftwise import Choice, Float, Int, Study
 from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
-from driftwise.cli.belief_slices import slices
 from driftwise.cli.study_pictures import figure_of
+from driftwise.study.slices import slices
 
 QUIET = Diagnosis(0.0, 1.0, 0.1, 100, 50.0, None, False, None, 0.0, {"x": 1.0}, {"x": 1.0})
 MODES = {"slow": 3.0, "fast": 1.0, "turbo": 2.0}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Candidates, Choice, Float, Int, Study, environment, policy, run
-from driftwise.cli.belief_slices import slices
 from driftwise.errors import InvalidInput
 from driftwise.lab import demo
 from driftwise.lab.engine import perform_all
@@ -13,6 +12,7 @@ from driftwise.lab.traces import trace, truth
 from driftwise.lab.trials import Contender, Trial
 from driftwise.policies import replay
 from driftwise.records import Ask
+from driftwise.study.slices import slices
 
 WORLD = environment("deng-abrupt", seed=3)
 

@@ -432,3 +432,18 @@ def test_in_a_notebook_names_and_values_are_text():
     assert "<b>" not in page
     assert "<svg" in page
     assert "1 failed" in page
+
+
+def test_a_sample_of_a_log_is_bounded_even_and_as_it_holds_now():
+    study = Study("s", space={"x": Float(0, 1)}, policy="sw-gp-ucb", window=5)
+    study.load({"params": {"x": i / 100}, "reward": float(i)} for i in range(1, 101))
+    study.retract(50)
+    study.correct(100, -1.0)
+    assert [seen.number for seen in study.page(after=47, count=4)] == [48, 49, 51]
+    assert [seen.number for seen in study.page(after=99, count=4)] == [100]
+    few = study.sampled(5)
+    assert [seen.number for seen in few] == [1, 26, 75, 100]  # 50 is retracted
+    assert few[-1].reward == -1.0
+    assert [seen.number for seen in study.sampled(4, first=10, last=12)] == [10, 11, 12]
+    assert [seen.number for seen in study.sampled(3, first=10, last=20)] == [10, 15, 20]
+    assert len(study.sampled(1000)) == 99

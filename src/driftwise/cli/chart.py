@@ -9,9 +9,9 @@ import numpy as np
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from driftwise.cli.belief_slices import Slice
 from driftwise.cli.show import wrapped
 from driftwise.records import Array
+from driftwise.study.slices import Slice
 from driftwise.text import visible
 
 BRAILLE = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))  # bits of the left and right column, from the top

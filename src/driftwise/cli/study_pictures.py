@@ -11,10 +11,10 @@ import numpy as np
 from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import STILL, Moment
 from driftwise.cli import files, show
-from driftwise.cli.belief_slices import Slice
 from driftwise.cli.over_time import standing
 from driftwise.plots import belief_now, belief_of_choices, drift_over_time, picture
 from driftwise.study import Study
+from driftwise.study.slices import Slice
 from driftwise.text import visible
 
 ROWS = 40  # choices that a picture has room for

@@ -11,7 +11,6 @@ import typer
 from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import FEW, Moment
 from driftwise.cli import files, show, study_status
-from driftwise.cli.belief_slices import Slice, slices
 from driftwise.cli.chart import chart, legend
 from driftwise.cli.options import DEFAULT, File, Json, Name
 from driftwise.cli.over_time import over_time
@@ -19,6 +18,7 @@ from driftwise.cli.study_words import setting
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.records import Recommendation
 from driftwise.study import Study
+from driftwise.study.slices import Slice, slices
 from driftwise.text import counted
 
 

@@ -10,11 +10,11 @@ from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import STILL, Moment
 from driftwise.cli import show
-from driftwise.cli.belief_slices import MOST, newest_context
 from driftwise.cli.study_words import setting, suggestion_for_scripts
 from driftwise.errors import InvalidInput
 from driftwise.records import Prediction, Recommendation, Suggestion
 from driftwise.study import Study, Summary
+from driftwise.study.slices import MOST, newest_context
 from driftwise.text import counted, visible
 
 LISTED = 5  # abrupt changes that are told in words

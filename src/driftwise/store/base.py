@@ -190,6 +190,10 @@ class View(Protocol):
         """The observations with the largest numbers above `above`, back to the `limit`-th reward, in order."""
         ...
 
+    def page(self, above: int, limit: int) -> tuple[list[Observation], int | None]:
+        """Of the first `limit` entries above number `above` those that hold, and the last number; None at the end."""
+        ...
+
     def newest(self) -> Observation | None:
         """The observation with the largest number."""
         ...

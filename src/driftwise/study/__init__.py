@@ -9,6 +9,7 @@ Read the modules in this order.
 5. `watching`: the abrupt changes of the world.
 6. `notebook`: a study as HTML.
 7. `ask_tell`: asking, telling and correcting; `study`: `Study` itself, which adds what it says.
+8. `slices`: the belief along each parameter, for charts and pictures.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from driftwise.feasible import FeasibleState
 from driftwise.gp.belief import Belief
 from driftwise.records import (
     Ask,
+    Observation,
     Params,
     Prediction,
     Recommendation,
@@ -26,6 +27,7 @@ from driftwise.records import (
 from driftwise.store import (
     Loaded,
     NewObservation,
+    View,
     open_store,
 )
 from driftwise.study import answers, inputs, notebook, readings
@@ -151,6 +153,29 @@ class Study(AskTell):
         """The last observations back to the `count`-th reward, in order. Earlier ones are not read."""
         checks.count("count", count)
         return [self._reading(seen) for seen in self._log.read(lambda view: view.tail(count))]
+
+    def page(self, after: int = 0, count: int = 1000) -> list[Reading]:
+        """The first `count` observations with a number above `after`, without those that were retracted."""
+        checks.count("after", after, least=0), checks.count("count", count)
+        found, _ = self._log.read(lambda view: view.page(after, count))
+        return [self._reading(seen) for seen in found]
+
+    def sampled(self, most: int, *, first: int = 1, last: int | None = None) -> list[Reading]:
+        """At most `most` observations, evenly spaced among the numbers `first` to `last`.
+
+        What it costs depends on `most` alone, so that a study of any length can be drawn.
+        """
+        checks.count("most", most), checks.count("first", first)
+
+        def read(view: View) -> list[Observation]:
+            end = view.counts.last if last is None else min(checks.count("last", last, least=0), view.counts.last)
+            if end - first < most:
+                return [seen for seen in view.page(first - 1, most)[0] if seen.number <= end]
+            places = np.unique(np.linspace(first, end, most).round().astype(int))
+            found = {seen.number: seen for place in places for seen in view.page(int(place) - 1, 1)[0]}
+            return [found[number] for number in sorted(found) if number <= end]
+
+        return [self._reading(seen) for seen in self._log.read(read)]
 
     def to_frame(self) -> Any:
         """All observations as a pandas DataFrame, or as a dict of columns if pandas is not installed."""

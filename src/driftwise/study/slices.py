@@ -12,7 +12,7 @@ from driftwise.feasible.failures import ENTRIES
 from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
 from driftwise.spaces import Box, Candidates, Choice, Int, Space
-from driftwise.study import Study
+from driftwise.study.study import Study
 
 MOST = 200  # observations that are shown
 RESOLUTION = 121  # values of a number at which the posterior is computed
@@ -52,9 +52,10 @@ class Slice:
         return list(range(len(self.values))) if self.numeric else list(np.argsort(sign * self.mean, kind="stable"))
 
 
-def slices(study: Study) -> tuple[Recommendation, list[Slice]]:
-    """The best setting now, in the newest context if there is one, and the belief along each parameter through it."""
-    context = newest_context(study)
+def slices(study: Study, context: Params | None = None) -> tuple[Recommendation, list[Slice]]:
+    """The best setting now and the belief along each parameter through it, by default in the newest context."""
+    if context is None:
+        context = newest_context(study)
     best = study.recommend(context=context)
     belief = study.belief()
     space, whole = study.space, study.policy.space
