@@ -41,6 +41,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "restart-linucb": {"interval": 9},
     "drift-aware": {"length": 8, "drift": 0.02},
     "wgp-ucb": {"eta": 0.5},
+    "dal": {"probes": 3, "explore": 0.5},
     "bob-gp-ucb": {"horizon": 60, "block": 6},
     "tgp-ucb": {"window": 8, "moment": 0.1},
     "ldp": {"window": 8},

@@ -45,6 +45,7 @@ HOMES = {
     "d-linucb": ("policies.d_linucb", "DLinUcb"),
     "restart-linucb": ("policies.restart_linucb", "RestartLinUcb"),
     "master-gp-ucb": ("policies.master", "Master"),
+    "dal": ("policies.dal", "Dal"),
     "ada-opkb": ("policies.ada_opkb", "AdaOpkb"),
     "r-perp": ("policies.r_perp", "RPerp"),
     "w-dbo": ("policies.w_dbo", "WDbo"),
