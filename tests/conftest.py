@@ -18,3 +18,4 @@ settings.register_profile(
 settings.load_profile("driftwise")
 
 from calls import call, good, refused  # noqa: E402, F401  the command line's fixtures; two conftest.py would clash
+from serving import served  # noqa: E402, F401

@@ -6,6 +6,7 @@ DriftwiseError
 ├── NotFoundError      (also a LookupError)  no such study, suggestion, policy or environment
 ├── ConflictError                            a second, different reward for one suggestion; another space or policy
 ├── StoreError                               the file is not a study, damaged, newer or read-only, or the disk is full
+├── AccessError                              a service does not know the token, or the token does not allow this
 └── MissingExtra       (also an ImportError) an optional dependency is not installed
 """
 
@@ -32,6 +33,10 @@ class ConflictError(DriftwiseError):
 
 class StoreError(DriftwiseError):
     """The store cannot be read or written. It is left as it was."""
+
+
+class AccessError(DriftwiseError):
+    """A service refuses the token, or what it was used for."""
 
 
 class MissingExtra(DriftwiseError, ImportError):

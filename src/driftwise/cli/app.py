@@ -23,6 +23,8 @@ FILES = {
     "suites": "suites",
     "study": "study",
     "tune": "tune",
+    "serve": "serve",
+    "token": "token",
     "lab": "lab",
 }
 

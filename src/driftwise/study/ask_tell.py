@@ -35,7 +35,7 @@ from driftwise.store import (
     View,
     open_store,
 )
-from driftwise.study import inputs, readings
+from driftwise.study import inputs, readings, remote
 from driftwise.study.description import Description, Fixed, agreed_with, described
 from driftwise.study.readings import Reading
 from driftwise.study.watching import Watching
@@ -58,6 +58,15 @@ class Summary:
 class AskTell:
     """A study as far as asking, telling and correcting go. `Study` adds what it says."""
 
+    def __new__(cls, *_: Any, path: Any = None, **__: Any) -> Self:
+        """A study behind a service, if the path is an address."""
+        return object.__new__(cls._at(path))
+
+    @classmethod
+    def _at(cls, path: Any) -> type[Self]:
+        """The class of a study at this path."""
+        return remote.study_class(cls) if remote.is_address(path) else cls
+
     def __init__(
         self,
         name: str,
@@ -74,6 +83,7 @@ class AskTell:
         start: Params | None = None,
         delta: float | None = None,
         context: Any = None,
+        token: str | None = None,
         **options: Any,
     ) -> None:
         """Create a study, or open it if it already exists with the same settings.
@@ -87,7 +97,10 @@ class AskTell:
         are measured, for example {"p99_ms": at_most(200)}; with `safe=True` the study asks only where every limit holds
         with probability 1 − `delta`, beginning at the setting `start`, which must be safe. `context` are parameters
         that are given with every ask and not chosen. docs/constraints.md explains all of them.
+
+        `path` is a file, or the address of a service (docs/service.md), which `token` is for.
         """
+        remote.no_token(token)
         checks.name("a study's name", name)
         settings: dict[str, Any] = {
             "seed": seed,
@@ -100,6 +113,16 @@ class AskTell:
         given = described(
             space, policy, options, {name: value for name, value in settings.items() if value is not None}
         )
+        self._make(name, given, path)
+
+    @classmethod
+    def of(cls, name: str, description: Description, *, path: Path | None = None) -> Self:
+        """Create a study with this description, or open it if it exists with the same."""
+        study = cls.__new__(cls, path=path)
+        study._make(checks.name("a study's name", name), description, path)
+        return study
+
+    def _make(self, name: str, given: Description, path: Path | None) -> None:
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
@@ -107,8 +130,11 @@ class AskTell:
         self._set_up(store, log, agreed, path)
 
     @classmethod
-    def open(cls, name: str, *, path: Path) -> Self:
+    def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
         """Open a study that already exists."""
+        if cls._at(path) is not cls:
+            return cls._at(path).open(name, path=path, token=token)
+        remote.no_token(token)
         checks.name("a study's name", name)
         if path is None:
             raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
@@ -118,9 +144,12 @@ class AskTell:
         study._set_up(store, log, _read(log, path), path)
         return study
 
-    @staticmethod
-    def names(path: Path) -> list[str]:
+    @classmethod
+    def names(cls, path: Path, token: str | None = None) -> list[str]:
         """The names of the studies in a file."""
+        if cls._at(path) is not cls:
+            return cls._at(path).names(path, token=token)
+        remote.no_token(token)
         return open_store(path, create=False).names()
 
     def _set_up(self, store: Store, log: Log, description: Description, path: Path | None) -> None:

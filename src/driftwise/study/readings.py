@@ -89,7 +89,7 @@ def batches(rows: Iterable[Any]) -> Iterator[tuple[int, list[Mapping[str, Any]]]
     batch: list[Mapping[str, Any]] = []
     first = 1
     for number, row in enumerate(rows, 1):
-        batch.append(_checked(number, row))
+        batch.append(as_row(row) if isinstance(row, Reading) else row)
         if len(batch) == BATCH:
             yield first, batch
             first, batch = number + 1, []
@@ -97,9 +97,8 @@ def batches(rows: Iterable[Any]) -> Iterator[tuple[int, list[Mapping[str, Any]]]
         yield first, batch
 
 
-def _checked(number: int, row: Any) -> Mapping[str, Any]:
-    if isinstance(row, Reading):
-        return as_row(row)
+def checked(number: int, row: Any) -> Mapping[str, Any]:
+    """A row of which every entry is known."""
     if not isinstance(row, Mapping):
         raise InvalidInput(f"row {number} must be a dict with params and reward, or a Reading, got {checks.shown(row)}")
     unknown = [name for name in row if name not in ROW]

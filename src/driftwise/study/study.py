@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from driftwise.store import (
     View,
     open_store,
 )
-from driftwise.study import answers, inputs, notebook, readings
+from driftwise.study import answers, inputs, notebook, readings, remote
 from driftwise.study.ask_tell import AskTell, Path
 from driftwise.study.readings import Reading
 
@@ -190,10 +190,14 @@ class Study(AskTell):
         """
         new = known = 0
         for first, batch in readings.batches(rows):
-            entries = [self._entry(first + i, row) for i, row in enumerate(batch)]
-            loaded = self._log.load(entries, first=first)
+            loaded = self.load_batch(batch, first=first)
             new, known = new + loaded.new, known + loaded.known
         return Loaded(new, known)
+
+    def load_batch(self, batch: Sequence[Mapping[str, Any]], *, first: int = 1) -> Loaded:
+        """Add observations, all or none. An error counts the rows from `first`."""
+        rows = [readings.checked(first + i, row) for i, row in enumerate(batch)]
+        return self._log.load([self._entry(first + i, row) for i, row in enumerate(rows)], first=first)
 
     def _entry(self, number: int, row: Mapping[str, Any]) -> NewObservation:
         details = {name: row[name] for name in ("std", "measures", "failed") if row.get(name) is not None}
@@ -236,14 +240,16 @@ class Study(AskTell):
         What you do not give is taken from this study. Observations that lie outside of the new space are left out, and
         every other one counts as told, with its time. The new study is in the file `path`, or in memory.
         """
-        if path is not None and os.path.exists(path) and name in self.names(path):
+        if path is not None and (remote.is_address(path) or os.path.exists(path)) and name in Study.names(path):
             raise ConflictError(f"{path} has a study {name!r} already; give the fork another name")
-        made = type(self)(name, **self.description.forked(space, policy, options), path=path)
+        made = Study(name, **self.description.forked(space, policy, options), path=path)
         made.load(row for seen in self.observations() if (row := made.description.adopted(seen)) is not None)
         return made
 
     def copy(self, name: str, *, path: Path | None = None) -> Study:
         """The whole study with its suggestions, keys and corrections under another name, or in another file."""
+        if remote.is_address(path):
+            raise InvalidInput(f"a copy must be in a file, got {path!r:.80}; fork the study there, or load its log")
         target = self._store if path is None else open_store(path)
         self._store.copy(self.name, target, checks.name("a study's name", name))
         study = type(self).__new__(type(self))

@@ -1,0 +1,82 @@
+"""Asking and telling: what docs/contract.md makes promises about."""
+
+from __future__ import annotations
+
+from operator import methodcaller
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+
+from driftwise.records import Receipt, Suggestion
+from driftwise.service.access import Caller, StudyName, needs
+from driftwise.service.api.bodies import AbandonBody, AskBody, CorrectBody, ObserveBody, RetractBody, TellBody
+from driftwise.service.api.replies import SuggestedReply
+from driftwise.service.problems import answers
+from driftwise.service.service import service_of
+
+router = APIRouter(prefix="/studies/{name}", tags=["ask and tell"])
+Asks = Annotated[Caller, needs("ask")]
+Tells = Annotated[Caller, needs("tell")]
+Admin = Annotated[Caller, needs("admin")]
+
+
+@router.post("/ask", responses=answers(404, 409))
+async def ask(request: Request, name: StudyName, body: AskBody, who: Asks) -> SuggestedReply:
+    """The next setting to try, or several. Asked again with the same key, the answer is the same."""
+    service = service_of(request)
+    given = body.model_dump(exclude_unset=True)
+    found: Suggestion | list[Suggestion] = await service.studies.call(name, methodcaller("ask", **given))
+    several = found if isinstance(found, list) else [found]
+    service.audit.note(who.id, "ask", name, several[0].id)
+    return SuggestedReply(suggestions=several)
+
+
+@router.post("/tell", responses=answers(404, 409))
+async def tell(request: Request, name: StudyName, body: TellBody, who: Tells) -> Receipt:
+    """Store the outcome of a suggestion, once. The same again changes nothing; a different one is refused."""
+    service = service_of(request)
+    given = body.model_dump(exclude_unset=True)
+    receipt: Receipt = await service.studies.log(name, methodcaller("tell", given.pop("suggestion"), **given))
+    if receipt.new:
+        service.audit.note(who.id, "tell", name, str(receipt.number))
+    return receipt
+
+
+@router.post("/observe", responses=answers(404, 409))
+async def observe(request: Request, name: StudyName, body: ObserveBody, who: Tells) -> Receipt:
+    """Store the outcome of a setting that was not suggested; with a key once, however often it is sent."""
+    service = service_of(request)
+    given = body.model_dump(exclude_unset=True)
+    # it takes a number, as an ask does, so that it waits for its turn
+    receipt: Receipt = await service.studies.call(name, methodcaller("observe", given.pop("params"), **given))
+    if receipt.new:
+        service.audit.note(who.id, "observe", name, str(receipt.number))
+    return receipt
+
+
+@router.post("/abandon", status_code=204, responses=answers(404, 409))
+async def abandon(request: Request, name: StudyName, body: AbandonBody, who: Tells) -> None:
+    """Declare that a suggestion will not be tried. If its reward comes after all, it counts."""
+    service = service_of(request)
+    await service.studies.log(name, methodcaller("abandon", body.suggestion))
+    service.audit.note(who.id, "abandon", name, body.suggestion)
+
+
+@router.post("/correct", responses=answers(404))
+async def correct(request: Request, name: StudyName, body: CorrectBody, who: Admin) -> Receipt:
+    """Replace the outcome of an observation. What was told stays in the log."""
+    service = service_of(request)
+    given = body.model_dump(exclude_unset=True)
+    receipt: Receipt = await service.studies.log(name, methodcaller("correct", given.pop("which"), **given))
+    await service.audit.write(who.id, "correct", name, str(receipt.number))
+    return receipt
+
+
+@router.post("/retract", responses=answers(404))
+async def retract(request: Request, name: StudyName, body: RetractBody, who: Admin) -> Receipt:
+    """Declare that an observation should not count. `correct` brings it back."""
+    service = service_of(request)
+    given = body.model_dump(exclude_unset=True)
+    receipt: Receipt = await service.studies.log(name, methodcaller("retract", given.pop("which"), **given))
+    await service.audit.write(who.id, "retract", name, str(receipt.number))
+    return receipt

@@ -1,0 +1,94 @@
+"""The whole service as an ASGI app."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+
+from driftwise.service import problems
+from driftwise.service.api import asking, events, log, saying, sessions, studies
+from driftwise.service.api.replies import Health
+from driftwise.service.headers import Headers
+from driftwise.service.limits import Bounded
+from driftwise.service.logs import Logged
+from driftwise.service.service import Service, service_of
+from driftwise.service.settings import ServiceSettings
+from driftwise.service.telemetry import Telemetry
+
+PARTS = ("dashboard", "flags", "metrics", "sources")  # packages with `install(app, service)`, where they are present
+
+
+def create_app(settings: ServiceSettings) -> FastAPI:
+    """The app that serves the studies of `settings.store`."""
+    service = Service.of(settings)
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        async with service.studies:
+            await service.audit.start()
+            yield
+            await service.audit.stop()
+        service.database.close()
+
+    app = FastAPI(
+        title="driftwise",
+        version=version("driftwise"),
+        description="Studies that are tuned while the world changes: ask for a setting, tell the reward.",
+        lifespan=life,
+        docs_url=None,  # its pages take scripts from elsewhere
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        separate_input_output_schemas=False,
+    )
+    app.state.service = service
+    problems.install(app, settings)
+    app.include_router(_health())
+    for module in (studies, asking, saying, log, sessions, events):
+        app.include_router(module.router, prefix="/v1")
+    for part in PARTS:
+        if importlib.util.find_spec(f"driftwise.service.{part}") is not None:
+            importlib.import_module(f"driftwise.service.{part}").install(app, service)
+
+    async def needs_token() -> bool:
+        return not settings.is_local or await service.studies.run(service.tokens.any)
+
+    app.add_middleware(Bounded, settings=settings)
+    app.add_middleware(Headers, settings=settings, needs_token=needs_token)
+    app.add_middleware(Logged, telemetry=Telemetry())
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
+
+
+def _health() -> APIRouter:
+    router = APIRouter(tags=["health"])
+
+    @router.get("/healthz")
+    async def healthy() -> Health:
+        """Whether the process answers."""
+        return Health(status="ok")
+
+    @router.get("/readyz", responses=problems.answers())
+    async def ready(request: Request) -> Health:
+        """Whether the store answers, too. A load balancer should send requests only if it does."""
+        service = service_of(request)
+        await service.studies.run(lambda: service.database.counts(()))
+        return Health(status="ok")
+
+    return router
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's own description, and the schema of problems, which it does not know of."""
+    if not app.openapi_schema:
+        schema = FastAPI.openapi(app)
+        parts = schema.setdefault("components", {}).setdefault("schemas", {})
+        parts["ProblemDetails"] = problems.ProblemDetails.model_json_schema()
+        for unused in ("HTTPValidationError", "ValidationError"):
+            parts.pop(unused, None)
+    return app.openapi_schema or {}

@@ -1,0 +1,296 @@
+"""A study behind a service: the same class for its user, with the same promises and the same errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any, Self
+
+from driftwise import checks
+from driftwise.auto.changes import NoticedChange
+from driftwise.auto.diagnosis import Diagnosis
+from driftwise.auto.drift_history import Moment
+from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.feasible import Limit
+from driftwise.gp.belief import Belief
+from driftwise.records import Params, Prediction, Receipt, Recommendation, Suggestion
+from driftwise.service import wire
+from driftwise.service.connection import Connection
+from driftwise.store import Correction, Loaded
+from driftwise.study import Description, Reading, Study, Summary, inputs
+from driftwise.study.ask_tell import MOST, Path
+from driftwise.study.description import described
+
+ROWS = 1000  # of one request that loads observations
+
+
+class RemoteStudy(Study):
+    """A study that a service keeps. Made by `Study(name, path="https://...", token=...)`.
+
+    What is given is checked here first, with the study's own description, so that errors are those of a study in a
+    file. Every call that stores something carries a key, so that it may be repeated whenever an answer is lost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        space: Any = None,
+        policy: Any = None,
+        *,
+        path: Path | None = None,
+        seed: int | None = None,
+        direction: str | None = None,
+        patience: int | None = None,
+        where: str | Sequence[str] | None = None,
+        limits: Mapping[str, Limit] | None = None,
+        safe: bool | None = None,
+        start: Params | None = None,
+        delta: float | None = None,
+        context: Any = None,
+        token: str | None = None,
+        **options: Any,
+    ) -> None:
+        checks.name("a study's name", name)
+        settings: dict[str, Any] = {
+            "seed": seed,
+            "direction": direction,
+            "patience": patience,
+            "where": where,
+            "limits": limits,
+        }
+        settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
+        given = {part: value for part, value in settings.items() if value is not None}
+        description = described(space, policy, options, given)
+        body = {"name": name, "description": json.loads(description.to_json())}
+        self._attach(Connection.to(path, token), name, description)
+        self._adopt(self._connection.call("POST", "/studies", body))
+
+    @classmethod
+    def of(cls, name: str, description: Description, *, path: Path | None = None) -> Self:
+        study = cls.__new__(cls)
+        study._attach(Connection.to(path, None), checks.name("a study's name", name), description)
+        body = {"name": name, "description": json.loads(description.to_json())}
+        study._adopt(study._connection.call("POST", "/studies", body))
+        return study
+
+    @classmethod
+    def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
+        connection = Connection.to(path, token)
+        checks.name("a study's name", name)
+        try:
+            found = connection.call("GET", f"/studies/{wire.segment(name)}")
+        except NotFoundError:
+            known = ", ".join(map(repr, cls.names(path, token)[:10])) or "none"
+            raise NotFoundError(f"{connection.address} has no study {name!r:.80}; it has {known}") from None
+        study = cls.__new__(cls)
+        study._attach(connection, name, Description.from_json(json.dumps(found["description"])))
+        return study
+
+    @classmethod
+    def names(cls, path: Path, token: str | None = None) -> list[str]:
+        connection, names, after = Connection.to(path, token), list[str](), ""
+        while True:
+            page = connection.call("GET", "/studies", query={"limit": 1000, "after": after})
+            names += page["studies"]
+            if page["next"] is None:
+                return names
+            after = page["next"]
+
+    def _attach(self, connection: Connection, name: str, description: Description) -> None:
+        self.name, self.path, self.description = name, connection.address, description
+        self._connection = connection
+
+    def _adopt(self, found: Mapping[str, Any]) -> None:
+        self.description = Description.from_json(json.dumps(found["description"]))
+
+    def _call(self, method: str, what: str = "", body: Any = None, **options: Any) -> Any:
+        return self._connection.call(method, f"/studies/{wire.segment(self.name)}{what}", body, **options)
+
+    # --- ask and tell -------------------------------------------------------------------------------------------
+
+    def ask(  # type: ignore[override]
+        self,
+        key: str | None = None,
+        at: float | None = None,
+        *,
+        n: int | None = None,
+        context: Params | None = None,
+        fixed: Params | None = None,
+    ) -> Suggestion | list[Suggestion]:
+        self.description.pins(context, fixed)
+        body = {"key": inputs.key(key) or _made_key(), "at": inputs.time(at), "context": context, "fixed": fixed}
+        if n is not None:
+            body["n"] = checks.count("n", n, most=MOST)
+        found = [wire.suggestion(each) for each in self._call("POST", "/ask", body)["suggestions"]]
+        return found[0] if n is None else found
+
+    def tell(
+        self,
+        suggestion: Suggestion | str,
+        reward: float | None = None,
+        at: float | None = None,
+        *,
+        failed: bool = False,
+        std: float | None = None,
+        repeats: int = 1,
+        measures: Mapping[str, float] | None = None,
+        key: str | None = None,
+    ) -> Receipt:
+        outcome = self._outcome(reward, failed, std, repeats, measures)
+        body = {"suggestion": inputs.suggestion_id(suggestion), "at": inputs.time(at), "key": inputs.key(key)}
+        return wire.receipt(self._call("POST", "/tell", outcome | body))
+
+    def observe(
+        self,
+        params: Params,
+        reward: float | None = None,
+        at: float | None = None,
+        key: str | None = None,
+        *,
+        context: Params | None = None,
+        failed: bool = False,
+        std: float | None = None,
+        repeats: int = 1,
+        measures: Mapping[str, float] | None = None,
+    ) -> Receipt:
+        self.description.point(params, context)
+        outcome = self._outcome(reward, failed, std, repeats, measures)
+        body = {"params": params, "context": context, "at": inputs.time(at), "key": inputs.key(key) or _made_key()}
+        return wire.receipt(self._call("POST", "/observe", outcome | body))
+
+    def abandon(self, suggestion: Suggestion | str) -> None:
+        self._call("POST", "/abandon", {"suggestion": inputs.suggestion_id(suggestion)})
+
+    def _outcome(self, reward: Any, failed: Any, std: Any, repeats: Any, measures: Any) -> dict[str, Any]:
+        """The outcome as it was given, after the checks of a study in a file."""
+        inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
+        self._can_weigh(std, repeats)
+        return {"reward": reward, "failed": bool(failed), "std": std, "repeats": repeats, "measures": measures}
+
+    # --- corrections --------------------------------------------------------------------------------------------
+
+    def correct(
+        self,
+        which: int | Suggestion | str,
+        reward: float | None = None,
+        *,
+        failed: bool = False,
+        std: float | None = None,
+        repeats: int = 1,
+        measures: Mapping[str, float] | None = None,
+        who: str = "",
+        why: str = "",
+    ) -> Receipt:
+        outcome = self._outcome(reward, failed, std, repeats, measures)
+        return wire.receipt(self._call("POST", "/correct", outcome | _which(which, who, why)))
+
+    def retract(self, which: int | Suggestion | str, *, who: str = "", why: str = "") -> Receipt:
+        return wire.receipt(self._call("POST", "/retract", _which(which, who, why)))
+
+    def corrections(self) -> list[Correction]:
+        return [wire.correction(each) for each in self._call("GET", "/corrections")]
+
+    def pending(self) -> list[Suggestion]:
+        return [wire.suggestion(each) for each in self._call("GET", "/pending")]
+
+    def describe(self) -> Summary:
+        return Summary(self.name, self.path, self.description, wire.counts(self._call("GET")["counts"]))
+
+    # --- what it says -------------------------------------------------------------------------------------------
+
+    def recommend(
+        self, at: float | None = None, *, context: Params | None = None, fixed: Params | None = None
+    ) -> Recommendation:
+        self.description.pins(context, fixed)
+        body = {"at": inputs.time(at), "context": context, "fixed": fixed}
+        return wire.recommendation(self._call("POST", "/recommend", body))
+
+    def predict(self, params: Params, at: float | None = None, *, context: Params | None = None) -> Prediction:
+        self.description.point(params, context)
+        body = {"params": params, "at": inputs.time(at), "context": context}
+        return wire.prediction(self._call("POST", "/predict", body))
+
+    def belief(self, at: float | None = None) -> Belief:
+        raise InvalidInput("the belief of a study is where its policy runs, and this one is behind a service; predict")
+
+    def drift(self, at: float | None = None) -> Diagnosis:
+        self._explainer()
+        return wire.diagnosis(self._call("GET", "/drift", query={"at": inputs.time(at)}))
+
+    def drift_history(self, points: int = 40) -> list[Moment]:
+        self._explainer()
+        query = {"points": checks.count("points", points)}
+        return [wire.moment(each) for each in self._call("GET", "/drift-history", query=query)]
+
+    def changes(self, since: int | None = None) -> list[NoticedChange]:
+        self._explainer()
+        query = {"since": None if since is None else checks.count("since", since, least=0)}
+        return [wire.change(each) for each in self._call("GET", "/changes", query=query)]
+
+    # --- the log ------------------------------------------------------------------------------------------------
+
+    def observations(self) -> Iterator[Reading]:
+        path = f"/studies/{wire.segment(self.name)}/observations"
+        return (wire.reading(json.loads(line)) for line in self._connection.lines(path))
+
+    def latest(self, count: int) -> list[Reading]:
+        path = f"/studies/{wire.segment(self.name)}/observations"
+        lines = self._connection.lines(path, query={"latest": checks.count("count", count)})
+        return [wire.reading(json.loads(line)) for line in lines]
+
+    def load(self, rows: Iterable[Mapping[str, Any] | Reading]) -> Loaded:
+        return super().load(rows)
+
+    def load_batch(self, batch: Sequence[Mapping[str, Any]], *, first: int = 1) -> Loaded:
+        made, numbers = _made_key(), count()
+        rows = [
+            {"key": f"{made}-{next(numbers)}"} | {part: value for part, value in row.items() if value is not None}
+            if isinstance(row, Mapping)
+            else row
+            for row in batch
+        ]
+        return wire.loaded(self._call("POST", "/observations", rows, query={"first": first}, lines=True))
+
+    # --- the study itself ---------------------------------------------------------------------------------------
+
+    def copy(self, name: str, *, path: Path | None = None) -> Study:
+        if path is not None:
+            raise InvalidInput(f"a copy stays in its service, got {path!r:.80}; fork the study there, or load its log")
+        body = {"to": checks.name("a study's name", name)}
+        found = self._call("POST", "/copy", body, repeatable=False)
+        study = type(self).__new__(type(self))
+        study._attach(self._connection, found["name"], self.description)
+        return study
+
+    def rename(self, name: str) -> None:
+        self._call("POST", "/rename", {"to": checks.name("a study's name", name)}, repeatable=False)
+        self.name = name
+
+    def delete(self) -> None:
+        self._call("DELETE", repeatable=False)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __reduce__(self) -> Any:
+        return _reopened, (self.name, os.fspath(self.path or ""), self._connection.given_token)
+
+
+def _reopened(name: str, path: str, token: str | None) -> RemoteStudy:
+    return RemoteStudy.open(name, path=path, token=token)
+
+
+def _made_key() -> str:
+    return f"made-{secrets.token_hex(12)}"
+
+
+def _which(which: Any, who: Any, why: Any) -> dict[str, Any]:
+    inputs.reason(who, why)
+    if isinstance(which, Suggestion | str):
+        which = inputs.suggestion_id(which)
+    else:
+        which = checks.count("number", which)
+    return {"which": which, "who": who, "why": why}

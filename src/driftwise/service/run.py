@@ -1,0 +1,65 @@
+"""To listen: uvicorn with time-outs, TLS and a graceful stop; never open to the network without a token."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import Any
+
+import uvicorn
+
+from driftwise.errors import InvalidInput, StoreError
+from driftwise.service import logs
+from driftwise.service.app import create_app
+from driftwise.service.service import Service
+from driftwise.service.settings import ServiceSettings
+
+BACKLOG = 2048
+
+
+def serve(settings: ServiceSettings, *, level: str = "info") -> None:
+    """Serve until a signal stops it."""
+    logs.set_up(level)
+    server_of(settings).run()
+
+
+def server_of(settings: ServiceSettings, **options: Any) -> uvicorn.Server:
+    """The server, which is not listening yet."""
+    app = create_app(settings)
+    check_open(settings, app.state.service)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.certificate_key,
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=settings.proxies or None,
+        timeout_graceful_shutdown=int(settings.grace_seconds),
+        timeout_keep_alive=int(settings.idle_seconds),
+        server_header=False,
+        log_config=None,
+        access_log=False,
+        backlog=BACKLOG,
+        **options,
+    )
+    return uvicorn.Server(config)
+
+
+def check_open(settings: ServiceSettings, service: Service) -> None:
+    """Refuse to be reachable for others while everybody may do everything."""
+    if not settings.is_local and not service.tokens.any():
+        raise InvalidInput(
+            f"without a token the host must be this machine, got {settings.host!r}; make one first: "
+            "driftwise token create NAME --scope admin"
+        )
+
+
+@contextlib.contextmanager
+def listening(settings: ServiceSettings) -> Any:
+    """A socket on which the service will listen; for tests, which want any free port."""
+    try:
+        with socket.create_server((settings.host, settings.port), backlog=BACKLOG) as found:
+            yield found
+    except OSError as error:
+        raise StoreError(f"{settings.host}:{settings.port}: {error.strerror}; use another port") from error

@@ -1,0 +1,44 @@
+"""The parts of a running service, and how a route finds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from driftwise.service.audit import Audit
+from driftwise.service.database import Database
+from driftwise.service.limits import Rates, Seats
+from driftwise.service.sessions import Sessions
+from driftwise.service.settings import ServiceSettings
+from driftwise.service.studies import Studies
+from driftwise.service.tokens import Tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """Everything that routes need. There is one for each app."""
+
+    settings: ServiceSettings
+    database: Database
+    studies: Studies
+    tokens: Tokens
+    sessions: Sessions
+    audit: Audit
+    limits: Rates
+    streams: Seats
+
+    @classmethod
+    def of(cls, settings: ServiceSettings) -> Service:
+        database = Database(settings)
+        tokens = Tokens(database)
+        sessions = Sessions(database, tokens, hours=settings.session_hours)
+        audit = Audit(database, days=settings.audit_days)
+        studies, seats = Studies(settings, database), Seats(settings.streams)
+        return cls(settings, database, studies, tokens, sessions, audit, Rates(settings), seats)
+
+
+def service_of(request: Request) -> Service:
+    """The service that answers this request."""
+    service: Service = request.app.state.service
+    return service

@@ -1,0 +1,84 @@
+"""The service through its door: HTTP on this machine, against the same store opened directly."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from driftwise import Float, Study
+from driftwise.errors import AccessError, ConflictError, InvalidInput, NotFoundError
+from driftwise.service.database import Database
+from driftwise.service.settings import ServiceSettings
+from driftwise.service.tokens import Tokens
+
+BOX = {"x": Float(0, 1)}
+
+
+def tokens(path) -> Tokens:
+    return Tokens(Database(ServiceSettings(store=str(path))))
+
+
+def test_a_study_behind_the_service_is_the_study_of_the_file(served, tmp_path):
+    path = tmp_path / "a.db"
+    url = served(path)
+    there = Study("a/b <i>", BOX, "sw-gp-ucb", path=url, window=5)
+    s = there.ask("key")
+    assert there.tell(s, 1.5).new
+    here = Study.open("a/b <i>", path=path)
+    assert here.ask("key") == s
+    assert there.recommend() == here.recommend()
+    assert list(there.observations()) == list(here.observations())
+    assert there.ask("next").params == here.ask("next").params
+    assert Study.names(url) == ["a/b <i>"]
+
+
+def test_errors_come_back_as_they_were_raised(served, tmp_path):
+    url = served(tmp_path / "a.db")
+    study = Study("a", BOX, "sw-gp-ucb", path=url)
+    s = study.ask()
+    study.tell(s, 1.0)
+    with pytest.raises(ConflictError, match=r"told 1\.0 before, now 2\.0"):
+        study.tell(s, 2.0)
+    with pytest.raises(NotFoundError, match="no study 'b'; it has 'a'"):
+        Study.open("b", path=url)
+    with pytest.raises(NotFoundError, match="no suggestion"):
+        study.tell("77-none", 1.0)
+    problem = httpx.post(f"{url}/v1/studies/a/observe", json={"params": {"x": 7.0}, "reward": 1.0})
+    assert problem.status_code == 422
+    assert problem.headers["content-type"] == "application/problem+json"
+    said = problem.json()
+    assert said["value"] == "7.0"
+    assert said["rule"] == "parameter 'x' must be a number from 0 to 1"
+    assert said["error"] == "InvalidInput"
+
+
+def test_tokens_say_who_may_do_what(served, tmp_path):
+    path = tmp_path / "a.db"
+    known = tokens(path)
+    _, admin = known.create("admin", ("admin",))
+    _, reader = known.create("reader", ("read",), project="shop/")
+    url = served(path)
+    study = Study("shop/a", BOX, "sw-gp-ucb", path=url, token=admin)
+    Study("other", BOX, "sw-gp-ucb", path=url, token=admin)
+    with pytest.raises(AccessError, match="needs a token"):
+        Study.names(url)
+    with pytest.raises(AccessError, match="unknown, expired or revoked"):
+        Study.names(url, token=admin + "x")
+    assert Study.names(url, token=reader) == ["shop/a"]
+    seen = Study.open("shop/a", path=url, token=reader)
+    with pytest.raises(AccessError, match="scope ask"):
+        seen.ask()
+    with pytest.raises(NotFoundError):
+        Study.open("other", path=url, token=reader)
+    study.tell(study.ask(), 1.0)
+    assert seen.describe().counts.told == 1
+    with pytest.raises(InvalidInput, match="token goes with"):
+        Study.open("shop/a", path=path, token=admin)
+
+
+def test_a_study_cannot_import_a_module(served, tmp_path):
+    url = served(tmp_path / "a.db")
+    for body in ({"policy": "antigravity:x"}, {"options": {"inner": "antigravity:x"}}):
+        answer = httpx.post(f"{url}/v1/studies", json={"name": "a", "space": {}, **body})
+        assert answer.status_code == 422
+        assert "--allow-import" in answer.json()["fix"]
