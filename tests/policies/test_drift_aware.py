@@ -165,3 +165,66 @@ def test_length_and_rate_from_the_budget():
 def test_bad_input_is_refused(options, words):
     with pytest.raises(InvalidInput, match=words):
         policy("drift-aware", LINE, **options)
+
+
+def test_jumps_that_are_known_in_advance():
+    """A sample taken before step n of a jump is older than it; one at n is not; one to come does not count yet."""
+    made = policy("drift-aware", LINE, drift=0.01, length=9, jumps={20: 0.5, 10: 1.0, 99: 7.0})
+    assert made.jumps == ((10, 1.0), (20, 0.5), (99, 7.0))
+    since = np.array([5.0, 9.0, 10.0, 19.0, 20.0, 29.0])
+    brute = [0.01 * (30 - s) + sum(size for n, size in made.jumps if s < n <= 30) for s in since]
+    np.testing.assert_allclose(made.moved(since, 30), brute)
+    np.testing.assert_allclose(brute, [1.75, 1.71, 0.7, 0.61, 0.1, 0.01])
+    np.testing.assert_allclose(made.moved(np.zeros(0), 30), [])
+
+
+def test_where_nothing_jumped_nothing_changes():
+    told = {"drift": 0.02, "length": 6}
+    plain, jumping = policy("drift-aware", LINE, **told), policy("drift-aware", LINE, jumps=[(40, 1.0)], **told)
+    log = log_on(LINE.points, range(1, 15))
+    before, after = (made.band(replay(made, log), Ask(15, 15.0)).bias(LINE.points) for made in (plain, jumping))
+    np.testing.assert_array_equal(before, after)
+    ask = Ask(40, 40.0)
+    before, after = (made.band(replay(made, log), ask).bias(LINE.points) for made in (plain, jumping))
+    alpha = np.abs(plain.band(replay(plain, log), ask).belief.weights(LINE.points)).sum(axis=1)
+    np.testing.assert_allclose(after - before, alpha, atol=1e-12)
+
+
+def test_a_budget_that_may_come_at_once_is_the_total():
+    told = {"horizon": 100, "budget": 2.0, "kernel": RBF(0.2)}
+    even, uneven = policy("drift-aware", LINE, **told), policy("drift-aware", LINE, spread="any", **told)
+    assert (even.drift, even.total) == (0.02, None)
+    assert (uneven.total, uneven.length) == (2.0, even.length)
+    for refused in ({}, {"horizon": 9}, told | {"drift": 0.1}):
+        with pytest.raises(InvalidInput, match="budget"):
+            policy("drift-aware", LINE, spread="any", **refused)
+
+
+@pytest.mark.parametrize("jumps", ["100:0.5", [100], [(0, 1.0)], [(1, -1.0)], [(1, 2, 3)], ["ab"]])
+def test_what_is_no_jump_is_refused(jumps):
+    with pytest.raises(InvalidInput, match=r"jump"):
+        policy("drift-aware", LINE, jumps=jumps)
+
+
+def outside(jumps, *, runs=20):
+    """Runs in which f leaves the band of width="realised" in a world that stands still but for a jump by 1 at 25."""
+    told = {"length": 20, "drift": 0.0, "kernel": RBF(0.2), "noise": 0.01, "R": 0.1, "B": 1.0, "horizon": 40}
+    made, failed = policy("drift-aware", LINE, width="realised", jumps=jumps, **told), 0
+    for seed in range(runs):
+        rng, state = np.random.default_rng(seed), made.start()
+        f = RBF(0.2)(LINE.points, np.array([[0.5]]))[:, 0]
+        left = False
+        for t in range(1, 41):
+            now, ask = f if t < 25 else np.zeros(30), Ask(t, float(t))  # ‖f‖ = 1, and sup |f − 0| = 1
+            band = made.band(state, ask)
+            mean, _ = band.belief.predict(LINE.points)
+            left |= bool((np.abs(now - mean) > band(LINE.points) - mean + 1e-12).any())
+            i = int(np.argmax((made.choose(state, ask) == LINE.points).all(axis=1)))
+            state = made.update(state, Observation(t, float(t), LINE.coordinates[i], now[i] + 0.1 * rng.normal()))
+        failed += left
+    return failed
+
+
+def test_the_band_holds_across_a_jump_that_it_is_told_of():
+    assert outside(jumps=[(25, 1.0)]) <= 2  # δ = 0.1 of 20 runs
+    assert outside(jumps=()) > 2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from driftwise import RBF, Candidates, Float, Linear, policy
+from driftwise.errors import InvalidInput
 from driftwise.policies.et_gp_ucb import thresholds
 from driftwise.records import Ask, Observation
 
@@ -101,3 +102,35 @@ def test_rewards_are_taken_from_their_range():
     np.testing.assert_allclose(ranged.choose(other, ask), plain.choose(one, ask))
     assert ranged.belief(other, ask).units == (200.0, 100.0)
     assert plain.belief(one, ask).units == (0.0, 1.0)
+
+
+def test_with_a_window_of_one_length_it_is_r_gp_ucb():
+    """No alarm counts before `shortest`, and after `longest` all is forgotten: every era has 9 samples."""
+    told = {"kernel": RBF(0.2), "noise": 0.01}
+    made = policy("et-gp-ucb", LINE, shortest=9, longest=9, **told)
+    twin = policy("r-gp-ucb", LINE, interval=9, **told)
+    one, other, rng = made.start(), twin.start(), np.random.default_rng(0)
+    for t in range(1, 41):
+        ask = Ask(t, float(t))
+        x = made.choose(one, ask)
+        np.testing.assert_array_equal(x, twin.choose(other, ask))
+        seen = observation(t, x, 5 * math.sin(t) * x[0] + rng.normal())  # which gives alarms all the time
+        one, other = made.update(one, seen), twin.update(other, seen)
+    assert one.restarts == 4
+
+
+@pytest.mark.parametrize(("shortest", "longest", "alarms"), [(0, None, 1), (5, None, 1), (6, None, 0), (0, 5, 1)])
+def test_where_an_alarm_counts(shortest, longest, alarms):
+    """Five times 0 and then 0.9: an alarm after 5 samples; with longest=5 these are forgotten, and 0.9 is no news."""
+    made = policy("et-gp-ucb", LINE, kernel=RBF(0.2), noise=0.01, shortest=shortest, longest=longest)
+    state = made.start()
+    for t in range(1, 6):
+        state = made.update(state, observation(t, 0.5, 0.0))
+    state = made.update(state, observation(6, 0.5, 0.9))
+    assert state.restarts == alarms
+    assert len(state.belief) == (1 if alarms else 6)
+
+
+def test_a_window_of_no_length_is_refused():
+    with pytest.raises(InvalidInput, match="longest must be ≥ shortest"):
+        policy("et-gp-ucb", LINE, shortest=9, longest=8)

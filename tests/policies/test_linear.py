@@ -82,6 +82,22 @@ def test_d_linucbs_sums_by_hand():
     assert std[0] ** 2 == pytest.approx(0.36)
 
 
+def test_the_published_codes_fault_by_hand():
+    """d = 1, x = 1, λ = 1, ρ = ½: V = 2, 2.5, and Ṽ = ρ²V + 1 + (1 − ρ²) = 2.25, 2.375, where 2.25 is right."""
+    made = policy("d-linucb", Candidates([[1.0]]), discount=0.5, noise=1.0, norm="faulty")
+    right = policy("d-linucb", Candidates([[1.0]]), discount=0.5, noise=1.0)
+    one, other = made.start(), right.start()
+    for t, (V, faulty) in enumerate([(2.0, 2.25), (2.5, 2.375), (2.75, 2.4375)], 1):
+        seen = Observation(t, float(t), (1.0,), 0.0)
+        one, other = made.update(one, seen), right.update(other, seen)
+        assert (float(one.V[0, 0]), float(one.double[0, 0])) == pytest.approx((V, faulty))
+        assert one.V == other.V
+    std = made.belief(one, Ask(4, 4.0)).predict(made.space.points)[1]
+    assert float(std[0]) == pytest.approx(math.sqrt(2.4375) / 2.75)
+    with pytest.raises(InvalidInput, match="faulty"):
+        policy("d-linucb", Candidates([[1.0]]), norm="faulty", width="ellipsoid", horizon=9)
+
+
 def test_d_linucb_against_its_definition():
     """V = λI + Σ ρ^{t−1−s} xxᵀ, Ṽ the same with ρ², by number: missing steps age too."""
     rho, noise, rng = 0.9, 0.3, np.random.default_rng(2)

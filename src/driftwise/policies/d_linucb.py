@@ -37,7 +37,8 @@ class DLinUcb(LinearPolicy[Faded]):
 
     Assumes rewards linear in x, and a discount ρ = 1 − (V_T/(dT))^⅔ from the budget V_T = Σ‖θ_t − θ_{t−1}‖₂. It is
     wgp-ucb with a linear kernel and norm="double", choice for choice; with norm="single" the width is ‖x‖_{V⁻¹}, as
-    wgp-ucb's own is. (The authors' code makes Ṽ from the new V; here it is as in their paper.)
+    wgp-ucb's own is. The authors' published code makes Ṽ from ρ² times the new V, and not from Ṽ, which its own theorem
+    does not cover: norm="faulty" is that, to repeat their curves.
 
     >>> from driftwise import Candidates
     >>> policy = DLinUcb.of(Candidates([[1.0]]), discount=0.5, noise=1.0)
@@ -56,7 +57,7 @@ class DLinUcb(LinearPolicy[Faded]):
     standardise: bool = False
 
     def __post_init__(self) -> None:
-        self.settle(discount=as_discount, norm=partial(checks.one_of, known=("double", "single")))
+        self.settle(discount=as_discount, norm=partial(checks.one_of, known=("double", "single", "faulty")))
 
     @classmethod
     def of(
@@ -64,14 +65,17 @@ class DLinUcb(LinearPolicy[Faded]):
         space: Any,
         *,
         discount: Annotated[float | None, "factor per step by which old samples lose weight"] = None,
-        norm: Annotated[str, "double: the paper's norm V⁻¹ṼV⁻¹; single: the wider V⁻¹"] = "double",
+        norm: Annotated[
+            str, "double: the paper's V⁻¹ṼV⁻¹; single: the wider V⁻¹; faulty: the authors' code"
+        ] = "double",
         schedule: Schedule = "published",
         **given: Any,
     ) -> DLinUcb:
         setup = cls.setup(space, given)
         rho = _discount(setup, schedule) if discount is None else as_discount("discount", discount)
         ellipsoid = partial(widths.Ellipsoid, setup.space.dim, *bounds(setup), rho)
-        beta = linear_width(setup, ellipsoid, lambda T: T)
+        unproved = {"ellipsoid": "no theorem is about norm='faulty'"} if norm == "faulty" else {}
+        beta = linear_width(setup, ellipsoid, lambda T: T, unproved)
         return cls(setup.space, setup.noise, beta, rho, norm, setup.standardise)
 
     def start(self) -> Faded:
@@ -85,11 +89,13 @@ class DLinUcb(LinearPolicy[Faded]):
         u = weight_of(seen, self.noise, scale=rewards.units[1] if self.standardise else 1.0)
         xx = u * np.outer(x, x)
         b = now.b + u * np.outer(x, [seen.y, 1.0])
-        return Faded(now.V + xx, now.double + xx, b, seen.number, rewards)
+        V = now.V + xx
+        double = self._faulty(state, seen.number, V) if self.norm == "faulty" else now.double
+        return Faded(V, double + xx, b, seen.number, rewards)
 
     def belief(self, state: Faded, ask: Ask) -> Ridge:
         now = self._faded(state, ask.number - 1)
-        double = now.double if self.norm == "double" else None
+        double = None if self.norm == "single" else now.double
         ridge = Ridge(self.noise, invert_positive(now.V), now.b, now.rewards.count, double=double)
         return replace(ridge, units=now.rewards.units) if self.standardise else ridge
 
@@ -100,6 +106,11 @@ class DLinUcb(LinearPolicy[Faded]):
         V = rho * state.V + (1 - rho) * prior
         double = rho**2 * state.double + (1 - rho**2) * prior
         return replace(state, V=V, double=double, b=rho * state.b)
+
+    def _faulty(self, state: Faded, number: int, V: Array) -> Array:
+        """ρ²V + (1 − ρ²)λI with the new V, where ρ²Ṽ + (1 − ρ²)λI is meant."""
+        rho = self.discount ** (number - state.last if state.last else 1)
+        return rho**2 * V + (1 - rho**2) * self.noise * np.eye(len(V))
 
 
 def _discount(setup: Setup, schedule: str) -> float:

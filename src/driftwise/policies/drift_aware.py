@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -9,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks
+from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief
 from driftwise.gp.grid import REFRESH, GridPosterior
 from driftwise.gp.posterior import Posterior
@@ -18,6 +20,7 @@ from driftwise.records import Array, Ask, Observation
 from driftwise.theory import schedules
 
 FORGETS = ("window", "restart")
+SPREADS = ("even", "any")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +63,12 @@ class Band:
 class DriftAwareUcb(UcbPolicy[Dated]):
     """x_t = argmax μ + β_t σ + Σ_s V_s |α_s|, α(x) = (K + λI)⁻¹k(x), on the last `length` samples or since a restart.
 
-    V_s bounds |f_t − f_s| in sup-norm: `drift` times the age t − s of the observation, or `total` for all of them. The
+    V_s bounds |f_t − f_s| in sup-norm: `drift` times the age t − s of the observation, and the sizes of the `jumps` at
+    steps s + 1 to t, which are known in advance, as the times of releases are; or `total` for all of them. The
     mean is αᵀy, so drift moves it by Σ α_s(f_s − f_t)(x_s) at most, and the band holds where β σ does without drift
-    (docs/theory.md). Must be known: the drift, in the rewards' own units; budget/horizon where these are given, and
-    then the length is γ_T^⅓ (T/P)^⅔. O(w² + w·n) per step, some 2.2 times sw-gp-ucb's.
+    (docs/theory.md). Must be known: the drift, in the rewards' own units. Where horizon T and budget P are given, the
+    length is γ_T^⅓ (T/P)^⅔, and the drift is P/T, if it is even; with spread="any" all of P may come at any one step,
+    so that it is the total. O(w² + w·n) per step, some 2.2 times sw-gp-ucb's.
 
     >>> from driftwise import Candidates
     >>> policy = DriftAwareUcb.of(Candidates([[0.0], [1.0]]), drift=0.1, noise=1.0)
@@ -80,6 +85,7 @@ class DriftAwareUcb(UcbPolicy[Dated]):
     drift: float
     total: float | None = None
     forget: str = "window"
+    jumps: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         self.settle(
@@ -87,6 +93,7 @@ class DriftAwareUcb(UcbPolicy[Dated]):
             drift=checks.nonnegative,
             total=checks.optional(checks.nonnegative),
             forget=partial(checks.one_of, known=FORGETS),
+            jumps=as_jumps,
         )
 
     @classmethod
@@ -98,13 +105,19 @@ class DriftAwareUcb(UcbPolicy[Dated]):
         drift: Annotated[float | None, "how far the rewards may move per step"] = None,
         total: Annotated[float | None, "how far the rewards may move in all while a sample is in use"] = None,
         forget: Annotated[str, "window: the oldest sample at a time; restart: all at once"] = "window",
+        jumps: Annotated[Any, "steps before which the world may jump, and how far: pairs, or a dict"] = (),
+        spread: Annotated[str, "of the budget. even: P/T per step; any: all of it may come at one step"] = "even",
         **given: Any,
     ) -> DriftAwareUcb:
         setup = cls.setup(space, given)
         kept = _length(setup, length)
         restarts = checks.one_of("forget", forget, FORGETS) == "restart"
         beta = setup.beta(events=lambda T: -(-T // kept) if restarts else T)
-        return cls(setup.model, beta, kept, _rate(setup) if drift is None else drift, total, forget)
+        if checks.one_of("spread", spread, SPREADS) == "any" and total is None:
+            total = _all_at_once(setup, drift)
+        return cls(
+            setup.model, beta, kept, _rate(setup) if drift is None else drift, total, forget, as_jumps("", jumps)
+        )
 
     @property
     def memory(self) -> int:
@@ -121,9 +134,17 @@ class DriftAwareUcb(UcbPolicy[Dated]):
         """The upper end of the band that f is in."""
         now = self._now(state, ask.number)
         belief = now.belief
-        V = np.full(len(belief), self.total) if self.total is not None else self.drift * (ask.number - now.numbers)
+        V = self.moved(now.numbers, ask.number)
         V = np.append(V / belief.units[1], np.zeros(len(ask.pending)))  # what is imagined has not aged
         return Band(belief.imagine(ask.pending), self.width(belief, ask.number), V)
+
+    def moved(self, since: Array, number: int) -> Array:
+        """V_s: how far the world may have moved from step s to step `number`, for every s of `since`."""
+        if self.total is not None:
+            return np.full(len(since), self.total)
+        steps, sizes = np.array(self.jumps or [(0, 0.0)]).T
+        between = (since[:, None] < steps) & (steps <= number)
+        return self.drift * (number - since) + between @ sizes
 
     def update(self, state: Dated, seen: Observation) -> Dated:
         now = self._now(state, seen.number)
@@ -148,6 +169,29 @@ class DriftAwareUcb(UcbPolicy[Dated]):
     def _fresh(self, index: int) -> Dated:
         prior = self.model.prior()
         return Dated(index, prior.weighing() if isinstance(prior, GridPosterior) else prior, np.zeros(0))
+
+
+def as_jumps(name: str, given: Any) -> tuple[tuple[int, float], ...]:
+    """Pairs of a step and of how far f may be from what it was before: in the order of the steps.
+
+    >>> as_jumps("jumps", {200: 0.5, 100: 1})
+    ((100, 1.0), (200, 0.5))
+    """
+    pairs = checks.each("jumps", list(given.items()) if isinstance(given, dict) else given, _jump, "[(100, 0.5)]")
+    return tuple(sorted(pairs))
+
+
+def _jump(name: str, given: Any) -> tuple[int, float]:
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+        raise InvalidInput(f"a jump must be a step and a size, as (100, 0.5), got {checks.shown(given)}")
+    return checks.count("a jump's step", given[0]), checks.nonnegative("a jump's size", given[1])
+
+
+def _all_at_once(setup: Setup, drift: float | None) -> float:
+    """P, all of which may come at any one step."""
+    if setup.budget is None or drift is not None:
+        raise InvalidInput("spread='any' is of a budget, which needs horizon=… and budget=…, and no drift")
+    return setup.budget
 
 
 def _length(setup: Setup, given: int | None) -> int:

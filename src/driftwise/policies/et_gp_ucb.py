@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from driftwise import checks
+from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, Ucb
 from driftwise.gp.noise import variance_of
 from driftwise.policies.base import Decision, UcbPolicy, in_units
@@ -18,7 +21,7 @@ from driftwise.records import Ask, Observation
 
 @dataclass(frozen=True, eq=False)
 class Era:
-    """What was learned since the last of `restarts` alarms; `clock` is τ, the number of the next test."""
+    """What was learned since the last of `restarts`; `clock` is τ, the number of the next test."""
 
     belief: Belief
     clock: int = 1
@@ -36,6 +39,9 @@ class EtGpUcb(UcbPolicy[Era]):
     scale, or their range `low` to `high`, which is mapped to [−1, 1]; not the drift. Slow drift where nobody looks goes
     undetected. A step is one of gp-ucb's, O(τ² + τ·n).
 
+    The bound of the journal version (2025) is for restarts in a window: an alarm counts after `shortest` observations,
+    and after `longest` everything is forgotten in any case. Where the two are equal it is r-gp-ucb.
+
     >>> from driftwise import Candidates
     >>> policy = EtGpUcb.of(Candidates([[0.0]]))
     >>> state = policy.start()
@@ -50,12 +56,27 @@ class EtGpUcb(UcbPolicy[Era]):
 
     delta: float = 0.1
     rewards: Range = Range()  # noqa: RUF009 (frozen)
+    shortest: int = 0
+    longest: int | None = None
+
+    def __post_init__(self) -> None:
+        self.settle(shortest=partial(checks.count, least=0), longest=checks.optional(checks.count))
+        if self.longest is not None and self.longest < self.shortest:
+            raise InvalidInput(f"longest must be ≥ shortest, got {self.longest} and {self.shortest}")
 
     @classmethod
-    def of(cls, space: Any, **given: Any) -> EtGpUcb:
+    def of(
+        cls,
+        space: Any,
+        *,
+        shortest: Annotated[int, "number of samples before which no alarm counts"] = 0,
+        longest: Annotated[int | None, "number of samples after which all are forgotten; None: never"] = None,
+        **given: Any,
+    ) -> EtGpUcb:
         setup = cls.setup(space, given)
         # which step an era begins with is known only afterwards: it may be any of them
-        return cls(setup.model, setup.beta(events=lambda T: T), setup.delta, setup.rewards)
+        beta = setup.beta(events=lambda T: T)
+        return cls(setup.model, beta, setup.delta, setup.rewards, shortest, longest)
 
     def start(self) -> Era:
         return Era(self.model.prior())
@@ -66,8 +87,11 @@ class EtGpUcb(UcbPolicy[Era]):
 
     def update(self, state: Era, seen: Observation) -> Era:
         scaled = self.rewards.scaled(seen)
-        if self.falsified(state, scaled):
+        seen_before = len(state.belief)
+        if seen_before >= self.shortest and self.falsified(state, scaled):
             return Era(self.model.prior().observe(scaled), clock=1, restarts=state.restarts + 1)
+        if self.longest is not None and seen_before + 1 >= self.longest:
+            return Era(self.model.prior(), clock=1, restarts=state.restarts + 1)
         return Era(state.belief.observe(scaled), state.clock + 1, state.restarts)
 
     def falsified(self, state: Era, seen: Observation) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -58,12 +58,14 @@ def bounds(setup: Setup) -> tuple[float, float, float, float]:
     return setup.S, setup.sub_gaussian, setup.L, setup.delta
 
 
-def linear_width(setup: Setup, ellipsoid: Callable[[int], Width], events: Events) -> Width:
+def linear_width(
+    setup: Setup, ellipsoid: Callable[[int], Width], events: Events, unproved: Mapping[str, str] | None = None
+) -> Width:
     """A number, a width, or "ellipsoid", the policy's own, of how many events the union bound goes over."""
     if not isinstance(setup.width, str):
         return setup.given_width(events)
     checks.one_of("width", setup.width, ("ellipsoid",))
-    setup.check_proved({})
+    setup.check_proved(unproved or {})
     _check_norms(setup)
     return ellipsoid(setup.unions(setup.width, events))
 

@@ -14,11 +14,12 @@ from driftwise import checks
 from driftwise.gp.belief import Belief, Ucb, Width, optimistic
 from driftwise.policies.base import Decision, UcbPolicy, in_units
 from driftwise.policies.ranges import Range
-from driftwise.policies.setup import RANGE, takes
+from driftwise.policies.setup import BAND, PROVED, RANGE, Setup, takes
 from driftwise.records import Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.theory.widths import as_width
+from driftwise.theory.widths import Doubled, Lemma, confidence
 
+PROOF = "proof"  # the name of the width and of the κ that the theorem is about
 Schedule = tuple[NDArray[np.bool_], ...]  # for every order m ≤ n, which of the 2^{n−m} slots have an instance
 
 
@@ -70,7 +71,9 @@ class Master(UcbPolicy[MasterBlock]):
     is ≥ U + 9ρ̂(2^m) (Test 1), or the block's mean of g̃ − R is ≥ 3ρ̂(t) (Test 2). It needs the range of the rewards,
     and no budget. A step is one of gp-ucb on the active instance (with two maximisations on a box).
 
-    With the theorem's κ, at least 6(log₂ T + 1) ln(T/δ), no test can fire at practical horizons. At κ = 2 alarms are
+    The proof's own settings have names and need the horizon T: width="proof" is 2β_t, β_t of the lemma with δ/T, for B
+    and R of the rewards mapped to [−1, 1], and kappa="proof" is 6(log₂ T + 1) ln(T/δ) max(1, β_T √(γ_T ln(T/δ))).
+    With that κ, at least 6(log₂ T + 1) ln(T/δ), no test can fire at practical horizons. At κ = 2 alarms are
     rare in a still world (3 in 6 runs of 1,000 steps on 100 candidates) and no less rare where it changes every 250
     steps (3 in 6); at κ = 1 there are nine a run in the one and twelve in the other.
 
@@ -82,7 +85,7 @@ class Master(UcbPolicy[MasterBlock]):
 
     name: ClassVar[str] = "master-gp-ucb"
     restrictable: ClassVar[bool] = False  # its tests compare rewards with a promise for the best of all settings
-    shared = takes("kernel", "noise", "width", *RANGE, "seed")
+    shared = takes("kernel", "noise", *BAND, *RANGE, "seed", "horizon")
 
     rewards: Range
     kappa: float
@@ -96,11 +99,13 @@ class Master(UcbPolicy[MasterBlock]):
         cls,
         space: Any,
         *,
-        kappa: Annotated[float, "scale of both tests: larger means fewer alarms"] = 2.0,
+        kappa: Annotated[float | str, "scale of both tests: larger means fewer alarms; or proof"] = 2.0,
         **given: Any,
     ) -> Master:
         setup = cls.setup(space, given)
-        return cls(setup.model, as_width(setup.width), setup.rewards, kappa, setup.seed)
+        reason = "an instance sees a world that moves, and the proof needs twice the width; give width='proof'"
+        beta = setup.beta(unproved=dict.fromkeys(PROVED, reason), own={PROOF: lambda: Doubled(_lemma(setup))})
+        return cls(setup.model, beta, setup.rewards, _kappa(setup, kappa), setup.seed)
 
     def threshold(self, t: int) -> float:
         """ρ̂(t) = κ/√t."""
@@ -200,3 +205,19 @@ class Master(UcbPolicy[MasterBlock]):
         fresh = Instance(self._prior, 0.0, 0)
         instances = tuple(fresh if slots[0] else None for slots in schedule)
         return MasterBlock(begun, begun, schedule, instances, restarts=restarts)
+
+
+def _lemma(setup: Setup) -> Lemma:
+    """The lemma's width, with δ/T for each of the instances."""
+    return Lemma(setup.gain, setup.B, setup.sub_gaussian, setup.delta, setup.planned("width='proof'"))
+
+
+def _kappa(setup: Setup, given: float | str) -> float:
+    """A number; or ρ̂(1) of the theorem, where ρ(t) = max(1, β_T √(γ_T ln(T/δ)))/√t and ρ̂ = 6(log₂ T + 1) ln(T/δ) ρ."""
+    if not isinstance(given, str):
+        return given
+    checks.one_of("kappa", given, (PROOF,))
+    T = setup.planned("kappa='proof'")
+    gamma, log = setup.gain(T), math.log(T / setup.delta)
+    beta = confidence(gamma, setup.noise, B=setup.B, R=setup.sub_gaussian, delta=setup.delta / T)
+    return 6 * (math.log2(T) + 1) * log * max(1.0, beta * math.sqrt(gamma * log))

@@ -20,10 +20,12 @@ from driftwise.gp.posterior import Posterior
 from driftwise.gp.repeated import pooled
 from driftwise.policies.base import Decision, UcbPolicy, finite
 from driftwise.policies.opkb_design import greedy
-from driftwise.policies.setup import LENGTH, MODEL, takes
+from driftwise.policies.setup import BAND, LENGTH, MODEL, PROVED, Setup, takes
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.theory.widths import as_width
+from driftwise.theory.widths import Constant, Permuted
+
+BATCHES = "its band is about the mean of f over a batch in random order; give width='proof'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,7 @@ class RPerp(UcbPolicy[Phase]):
     Only the batch just finished is fitted: its points depend on no reward in it, and its order is random, so that noise
     and drift within it average out. Finite spaces only. It needs to know the interval H, or the horizon T and the
     variation V in sup-norm. O(n·N²) when a batch of N begins, O(N) a step else. The authors find it behind r-gp-ucb.
+    width="proof" is the width of their theorem, with B, R and δ; it needs the horizon.
 
     >>> from driftwise import Candidates
     >>> RPerp.of(Candidates([[0.0], [1.0]]), interval=100).batches(0)
@@ -56,7 +59,7 @@ class RPerp(UcbPolicy[Phase]):
 
     name: ClassVar[str] = "r-perp"
     restrictable: ClassVar[bool] = False  # a batch is planned before its asks come
-    shared = takes(*MODEL, "width", "horizon")
+    shared = takes(*MODEL, *BAND, "horizon")
 
     interval: int
     horizon: int | None = None
@@ -80,7 +83,15 @@ class RPerp(UcbPolicy[Phase]):
         kernel, d, T = setup.model.kernel, setup.space.dim, setup.horizon
         if interval is None:
             interval = LENGTH if T is None else best_interval(kernel, d, T, variation)
-        return cls(setup.model, as_width(setup.width), interval, T)
+        made = cls(setup.model, Constant(0.0), interval, T)
+        beta = setup.beta(unproved=dict.fromkeys(PROVED, BATCHES), own={"proof": lambda: made.proof(setup)})
+        return replace(made, width=beta)
+
+    def proof(self, setup: Setup) -> Permuted:
+        """The width that holds for all batches of all intervals."""
+        last = self.block(setup.planned("width='proof'"))  # all intervals before it are alike
+        Q = last * len(self.batches(0)) + len(self.batches(last))
+        return Permuted(finite(self.name, self.space), Q, setup.B, setup.sub_gaussian, setup.delta)
 
     @property
     def _cut(self) -> int:

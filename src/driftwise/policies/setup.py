@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -137,11 +137,20 @@ class Setup:
             return unknown_budget(gamma, self.horizon)
         return known_budget(gamma, self.horizon, self.budget)
 
-    def beta(self, *, events: Events | None = None, unproved: Mapping[str, str] | None = None) -> Width:
-        """The width. `events` is None if nothing is ever forgotten; `unproved` says why a name has no theorem here."""
+    def beta(
+        self,
+        *,
+        events: Events | None = None,
+        unproved: Mapping[str, str] | None = None,
+        own: Mapping[str, Callable[[], Width]] | None = None,
+    ) -> Width:
+        """The width. `events` is None if nothing is ever forgotten; `unproved` says why a name has no theorem here.
+
+        `own` has the widths that this policy alone has a name for.
+        """
         if isinstance(self.width, str):
-            self.check_proved(unproved or {})
-            made = self._named(self.width, events)
+            self.check_proved(unproved or {}, own or {})
+            made = self._named(self.width, events, own or {})
         else:
             made = self.given_width(events)
         if getattr(made, "assumes_bounded", False):
@@ -154,16 +163,16 @@ class Setup:
             return self.width.over(self.unions(self.width.name, events))
         return widths.as_width(self.width)
 
-    def check_proved(self, unproved: Mapping[str, str]) -> None:
+    def check_proved(self, unproved: Mapping[str, str], own: Container[object] = ()) -> None:
         """Refuses the name of a width that promises a band which nobody has proved."""
         name = self.width
         reason = unproved.get(name) if isinstance(name, str) else None
-        if reason is None and self.standardise and name in PROVED:
+        if reason is None and self.standardise and (name in PROVED or name in own):
             reason = "B and R are in the rewards' own units, and standardise=True changes these with the data"
         if reason is not None:
             raise InvalidInput(f"width={checks.shown(name)} has no theorem here: {reason}; give a number, as width=2.0")
 
-    def _named(self, name: str, events: Events | None) -> Width:
+    def _named(self, name: str, events: Events | None, own: Mapping[str, Callable[[], Width]]) -> Width:
         known = {"B": self.B, "R": self.sub_gaussian, "delta": self.delta}
         every_step = None if events is None else _every_step  # the mixture's event is about f_t itself
         points = self.space.points
@@ -178,6 +187,7 @@ class Setup:
                 else widths.SrinivasFinite(len(points), self.delta)
             ),
             "bogunovic": widths.Bogunovic,
+            **own,
         }
         if name not in makers:
             raise InvalidInput(
@@ -187,12 +197,13 @@ class Setup:
 
     def unions(self, name: str, events: Events | None) -> int:
         """Over how many events a band is to hold: 1 if nothing is forgotten."""
-        if events is None:
-            return 1
+        return 1 if events is None else events(self.planned(f"width={checks.shown(name)}"))
+
+    def planned(self, what: str) -> int:
+        """The horizon, which `what` needs."""
         if self.horizon is None:
-            got = checks.shown(name)
-            raise InvalidInput(f"width={got} holds over a horizon, and none is given; give horizon=…, or width=2.0")
-        return events(self.horizon)
+            raise InvalidInput(f"{what} holds over a horizon, and none is given; give horizon=…, or a number")
+        return self.horizon
 
 
 def _every_step(horizon: int) -> int:

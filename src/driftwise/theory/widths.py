@@ -28,7 +28,7 @@ class _Checked:
             "gain": as_gain,
             "width": lambda _, given: as_width(given),
             **dict.fromkeys(("B", "R", "S", "drift"), checks.nonnegative),
-            **dict.fromkeys(("L", "c1", "c2"), checks.positive),
+            **dict.fromkeys(("L", "c1", "c2", "a", "b"), checks.positive),
             **dict.fromkeys(("unions", "dim", "window", "candidates"), checks.count),
             "delta": checks.probability,
             "discount": checks.share,
@@ -161,6 +161,61 @@ class Bogunovic(_Checked):
 
     def __call__(self, belief: Belief, number: int) -> float:
         return math.sqrt(max(self.c1 * math.log(self.c2 * number), 0.0))
+
+
+@dataclass(frozen=True)
+class TvTheorem(_Checked):
+    """β_t² = 2 ln(π²t²/2δ) + 2d ln(d b t² √ln(d a π²t²/2δ)): [0, 1]^d, f from the prior (Bogunovic et al. 2016).
+
+    a and b are of the prior: P(sup_x |∂f/∂x_j| > L) ≤ a e^{−(L/b)²} in every direction j. A logarithm below 0 counts
+    as 0, which can only widen the band.
+    """
+
+    dim: int
+    a: float
+    b: float
+    delta: float = 0.1
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        spent = math.pi**2 * number**2 / (2 * self.delta)
+        slope = self.dim * self.b * number**2 * math.sqrt(max(math.log(self.dim * self.a * spent), 0.0))
+        return math.sqrt(2 * math.log(spent) + 2 * self.dim * math.log(max(slope, 1.0)))
+
+
+@dataclass(frozen=True)
+class Doubled(_Checked):
+    """2β_t, of a proof that takes the error twice."""
+
+    width: Width
+
+    @property
+    def assumes_bounded(self) -> bool:
+        return getattr(self.width, "assumes_bounded", False)
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        return 2 * self.width(belief, number)
+
+
+@dataclass(frozen=True)
+class Permuted(_Checked):
+    """R-PERP's β = B(1 + (C/√λ)√ℓ) + (R/√λ)√(2ℓ), ℓ = ln(4nQ/δ), of n candidates and Q = `unions` batches.
+
+    The band is about the mean of f over a batch in random order (Iwazaki & Takeno 2025); C = 2√2 is proved in
+    docs/theory.md, where the paper has an absolute constant without a value.
+    """
+
+    candidates: int
+    unions: int
+    B: float = 1.0
+    R: float = 0.1
+    delta: float = 0.1
+
+    C: ClassVar[float] = 2 * math.sqrt(2)
+    assumes_bounded: ClassVar[bool] = True
+
+    def __call__(self, belief: Belief, number: int) -> float:
+        log = math.log(4 * self.candidates * self.unions / self.delta)
+        return self.B + (self.B * self.C * math.sqrt(log) + self.R * math.sqrt(2 * log)) / math.sqrt(belief.noise)
 
 
 @dataclass(frozen=True)
