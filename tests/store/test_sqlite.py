@@ -19,7 +19,7 @@ from contracts.store_entries import EntriesContract
 from driftwise.errors import InvalidInput, NotFoundError, StoreError
 from driftwise.records import Observation
 from driftwise.store import Chosen, Counts, Outcome, SqliteStore, open_store, rows
-from driftwise.store.log import SqliteLog
+from driftwise.store.log import SqlLog
 from driftwise.store.old_format import unpack
 from driftwise.store.schema import APPLICATION_ID
 
@@ -109,7 +109,7 @@ def test_a_choice_whose_number_was_taken_is_made_anew(tmp_path):
 
         def choose():
             if not chosen:
-                SqliteLog.observe(replace(log, store=Impatient(store)), (0.1,), Outcome(1.0))
+                SqlLog.observe(replace(log, store=Impatient(store)), (0.1,), Outcome(1.0))
             chosen.append(number)
             return (Chosen((0.25,), float(number)),)
 
@@ -128,7 +128,7 @@ class Impatient:
     def __getattr__(self, name):
         return getattr(self.store, name)
 
-    def numbering(self, work):
+    def numbering(self, study, work):
         return work()
 
 

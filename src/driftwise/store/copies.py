@@ -17,7 +17,7 @@ from driftwise.store.rows import Standing
 from driftwise.store.schema import ABANDONED, ASKED, AWAITED, OBSERVED
 
 if TYPE_CHECKING:
-    from driftwise.store.view import SqliteView
+    from driftwise.store.view import SqlView
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Whole:
     awaiting: rows.Awaiting
 
 
-def read(view: SqliteView) -> Whole:
+def read(view: SqlView) -> Whole:
     """Everything in the log that the transaction sees. Raises a `StoreError` if anything is missing."""
 
     def all_of(table: sa.Table, order: Any) -> Iterator[Any]:

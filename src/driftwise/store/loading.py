@@ -13,10 +13,10 @@ from driftwise.store.base import Loaded, NewObservation, observation_of, outcome
 from driftwise.store.schema import OBSERVED
 
 if TYPE_CHECKING:
-    from driftwise.store.view import SqliteView
+    from driftwise.store.view import SqlView
 
 
-def load(view: SqliteView, entries: Sequence[NewObservation], first: int) -> Loaded:
+def load(view: SqlView, entries: Sequence[NewObservation], first: int) -> Loaded:
     """Store the entries whose keys are not known yet, inside the caller's transaction."""
     connection, standing = view.connection, view.standing
     given = {entry.key for entry in entries if entry.key is not None}
@@ -41,7 +41,7 @@ def load(view: SqliteView, entries: Sequence[NewObservation], first: int) -> Loa
     return Loaded(len(made), len(entries) - len(made))
 
 
-def _store(view: SqliteView, standing: rows.Standing, made: list[tuple[Observation, str | None]]) -> None:
+def _store(view: SqlView, standing: rows.Standing, made: list[tuple[Observation, str | None]]) -> None:
     counts = standing.counts
     written = [
         rows.observation_row(standing.study, seen, key, counts.told + i) for i, (seen, key) in enumerate(made, 1)
@@ -58,7 +58,7 @@ def _store(view: SqliteView, standing: rows.Standing, made: list[tuple[Observati
     rows.update_study(view.connection, replace(standing, counts=counts, head=head))
 
 
-def _check_same(view: SqliteView, entry: NewObservation, seen: Observation, row: int) -> None:
+def _check_same(view: SqlView, entry: NewObservation, seen: Observation, row: int) -> None:
     """Raise a `ConflictError` unless this entry is what its key already has."""
     different = [
         name

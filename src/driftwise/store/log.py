@@ -1,4 +1,4 @@
-"""The log of one study in SQLite. Each method is one transaction; an ask is two, and the policy chooses in between."""
+"""The log of one study. Each method is one transaction; an ask is two, and the policy chooses in between."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from driftwise.store.base import (
 from driftwise.store.corrections import Memo
 from driftwise.store.rows import Standing
 from driftwise.store.schema import ABANDONED, ANSWERED, ASKED, AWAITED, OBSERVED
-from driftwise.store.view import SqliteView
+from driftwise.store.view import SqlView
 
 PAGE = 1000  # rows that `observations` reads at a time
 TRIES = 8  # choices repeated because another process took their number, before one is made with the file locked
@@ -39,16 +39,33 @@ Result = TypeVar("Result")
 
 
 class Transactions(Protocol):
-    where: str
+    """What a log needs of a database. SQLite and PostgreSQL implement it; all statements are the same for both."""
 
-    def writing(self, work: Callable[[sa.Connection], Result]) -> Result: ...
-    def reading(self, work: Callable[[sa.Connection], Result]) -> Result: ...
-    def numbering(self, work: Callable[[], Result]) -> Result: ...
-    def upgrade(self) -> None: ...
+    where: str  # for messages
+
+    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
+        """Return what `work` returns, in a transaction that is on the disk when this returns, or undone.
+
+        `work` begins by locking what it changes. `again` says that it may be done a second time after it was stored,
+        because it then finds what it did: so it is, if the connection is lost during the commit.
+        """
+        ...
+
+    def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """Return what `work` returns, in a transaction that sees one state."""
+        ...
+
+    def numbering(self, study: int, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns, while nobody else takes a number of this study. Others may tell and read."""
+        ...
+
+    def upgrade(self) -> None:
+        """Convert what an older version wrote."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
-class SqliteLog:
+class SqlLog:
     """The log of study number `study` in a store."""
 
     store: Transactions
@@ -59,42 +76,40 @@ class SqliteLog:
 
     # --- transactions -------------------------------------------------------------------------------------------
 
-    def read(self, work: Callable[[SqliteView], Result]) -> Result:
+    def read(self, work: Callable[[SqlView], Result]) -> Result:
         return self.store.reading(lambda connection: work(self._view(connection)))
 
-    def _write(self, work: Callable[[SqliteView], Result]) -> Result:
+    def _write(self, work: Callable[[SqlView], Result], *, again: bool = True) -> Result:
         self.store.upgrade()
-        return self.store.writing(lambda connection: work(self._view(connection)))
+        return self.store.writing(lambda connection: work(self._view(connection, lock=True)), again=again)
 
-    def _view(self, connection: sa.Connection) -> SqliteView:
-        standing = rows.standing_of(connection, self.study, self.name)
+    def _view(self, connection: sa.Connection, *, lock: bool = False) -> SqlView:
+        standing = rows.standing_of(connection, self.study, self.name, lock=lock)
         if standing is None:
             raise StoreError(
                 f"{self.store.where}: study {self.name!r:.80} is no longer in it; if it was renamed, open it by "
                 "its new name"
             )
-        return SqliteView(connection, standing, self.memo)
+        return SqlView(connection, standing, self.memo)
 
     # --- ask and abandon ----------------------------------------------------------------------------------------
 
-    def ask(self, key: str | None, prepare: Callable[[SqliteView], Choice], patience: int) -> Asked:
+    def ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int) -> Asked:
         return self.ask_many(key, prepare, patience, 1)[0]
 
     def ask_many(
-        self, key: str | None, prepare: Callable[[SqliteView], Choice], patience: int, n: int
+        self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int
     ) -> tuple[Asked, ...]:
         self.store.upgrade()
-        return self.store.numbering(lambda: self._ask(key, prepare, patience, n))
+        return self.store.numbering(self.study, lambda: self._ask(key, prepare, patience, n))
 
-    def _ask(
-        self, key: str | None, prepare: Callable[[SqliteView], Choice], patience: int, n: int
-    ) -> tuple[Asked, ...]:
+    def _ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int) -> tuple[Asked, ...]:
         """Read, choose outside any transaction, and write if the number of the choice is still the next one.
 
         It always is if every process waits for its turn. The attempts are for the case that one does not.
         """
 
-        def read(view: SqliteView) -> tuple[tuple[Asked, ...], int, Choice | None]:
+        def read(view: SqlView) -> tuple[tuple[Asked, ...], int, Choice | None]:
             known = self._with_key(view, key, n)
             return known, view.counts.last, None if known else prepare(view)
 
@@ -102,12 +117,20 @@ class SqliteLog:
             known, last, choose = self.read(read)
             if choose is None:
                 return known
-            made = self._write(partial(self._suggest, key, choose(), n, patience, last))
+            made = self._write(partial(self._suggest, key, _named(last, choose(), n, key), patience, last))
             if made:
                 return made
-        return self._write(lambda view: self._suggest(key, prepare(view)(), n, patience, view.counts.last, view))
+        return self._write(lambda view: self._choose_and_suggest(key, prepare, patience, n, view), again=False)
 
-    def _with_key(self, view: SqliteView, key: str | None, n: int) -> tuple[Asked, ...]:
+    def _choose_and_suggest(
+        self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int, view: SqlView
+    ) -> tuple[Asked, ...]:
+        last = view.counts.last
+        return self._with_key(view, key, n) or self._suggest(
+            key, _named(last, prepare(view)(), n, key), patience, last, view
+        )
+
+    def _with_key(self, view: SqlView, key: str | None, n: int) -> tuple[Asked, ...]:
         """The suggestions with this key, or none."""
         known, batch = ((), 1) if key is None else view.with_key(key)
         if known and batch != n:
@@ -115,15 +138,16 @@ class SqliteLog:
         return known
 
     def _suggest(
-        self, key: str | None, chosen: Sequence[Chosen], n: int, patience: int, last: int, view: SqliteView
+        self, key: str | None, asked: tuple[Asked, ...], patience: int, last: int, view: SqlView
     ) -> tuple[Asked, ...]:
         """Store what was chosen when `last` was the last number; nothing where it no longer is."""
+        n = len(asked)
         known = self._with_key(view, key, n)
-        if known or view.counts.last != last:
+        if known:
             return known
-        assert len(chosen) == n, f"{n} were asked for, {len(chosen)} chosen"
+        if view.counts.last != last:  # they may be there since a commit whose answer was lost
+            return asked if view.suggestion(asked[0].id) is not None else ()
         standing = view.standing if key is None else keys.insert(view.connection, view.standing, ASKED, key, last + 1)
-        asked = tuple(_named(last + i, each, key if i == 1 else None) for i, each in enumerate(chosen, 1))
         written: list[dict[str, Any]] = []
         for each in asked:
             standing = standing.asks(each, patience=patience)
@@ -134,7 +158,7 @@ class SqliteLog:
         return asked
 
     def abandon(self, id: str) -> None:
-        def work(view: SqliteView) -> None:
+        def work(view: SqlView) -> None:
             row = self._suggestion(view, id)
             if row.status == ANSWERED:
                 raise ConflictError(f"suggestion {id} has its reward and can no longer be abandoned")
@@ -150,7 +174,7 @@ class SqliteLog:
     def tell(
         self, id: str, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
     ) -> Told:
-        def work(view: SqliteView) -> Told:
+        def work(view: SqlView) -> Told:
             row = self._suggestion(view, id)
             taken = None if key is None else keys.find(view.connection, view.standing, OBSERVED, key)
             if taken not in (None, row.number):
@@ -176,7 +200,7 @@ class SqliteLog:
     def observe(
         self, x: Point, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
     ) -> Told:
-        def work(view: SqliteView) -> Told:
+        def work(view: SqlView) -> Told:
             known = view.observed_with_key(key) if key is not None else None
             if known is not None:
                 if known.x != x or not _is_known(view, known, outcome) or at not in (None, known.at):
@@ -193,11 +217,14 @@ class SqliteLog:
             return self._store(view.connection, standing, seen, key, limit, None)
 
         self.store.upgrade()
-        return self.store.numbering(lambda: self._write(work))
+        return self.store.numbering(self.study, lambda: self._write(work, again=key is not None))
 
     def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
         self.store.upgrade()
-        return self.store.numbering(lambda: self._write(lambda view: loading.load(view, entries, first)))
+        keyed = all(entry.key is not None for entry in entries)
+        return self.store.numbering(
+            self.study, lambda: self._write(lambda view: loading.load(view, entries, first), again=keyed)
+        )
 
     def _store(
         self,
@@ -213,9 +240,9 @@ class SqliteLog:
         connection.execute(rows.INSERT_OBSERVATION, row)
         standing = standing.stores(seen, row["checksum"], status)
         rows.update_study(connection, standing)
-        return SqliteView(connection, standing, self.memo).told(seen.number, new=True, limit=limit)
+        return SqlView(connection, standing, self.memo).told(seen.number, new=True, limit=limit)
 
-    def _suggestion(self, view: SqliteView, id: str) -> rows.Row:
+    def _suggestion(self, view: SqlView, id: str) -> rows.Row:
         row = view.suggestion(id)
         if row is None:
             raise NotFoundError(f"study {self.name!r} has no suggestion {id!r:.80}")
@@ -226,7 +253,7 @@ class SqliteLog:
     def correct(
         self, number: int, outcome: Outcome | None, who: str = "", why: str = "", limit: int | None = None
     ) -> Told:
-        def work(view: SqliteView) -> Told:
+        def work(view: SqlView) -> Told:
             before = view.overlay.outcome(self._observed(view, number))
             if before == outcome:
                 return view.told(number, new=False, limit=limit)
@@ -236,11 +263,11 @@ class SqliteLog:
             view.connection.execute(corrections.INSERT, row)
             standing = view.standing.corrects(made, row["checksum"])
             rows.update_study(view.connection, standing)
-            return SqliteView(view.connection, standing, self.memo).told(number, new=True, limit=limit)
+            return SqlView(view.connection, standing, self.memo).told(number, new=True, limit=limit)
 
         return self._write(work)
 
-    def _observed(self, view: SqliteView, number: int) -> Observation:
+    def _observed(self, view: SqlView, number: int) -> Observation:
         seen = view.numbered(number) if 1 <= number <= view.counts.last else None
         if seen is not None:
             return seen
@@ -268,12 +295,19 @@ class SqliteLog:
             yield from page  # outside the transaction: the reader may take its time
 
 
-def _named(number: int, chosen: Chosen, key: str | None) -> Asked:
-    """A choice with an id. Its random part distinguishes it from the one with the same number in a copy of the file."""
-    id = f"{number}-{secrets.token_hex(6)}"
-    return Asked(number, id, id if key is None else key, chosen.at, chosen.x, chosen.jitter)
+def _named(last: int, chosen: Sequence[Chosen], n: int, key: str | None) -> tuple[Asked, ...]:
+    """The choices after number `last`, with the key for the first and with ids.
+
+    The random part of an id distinguishes it from the one with the same number in a copy of the log.
+    """
+    assert len(chosen) == n, f"{n} were asked for, {len(chosen)} chosen"
+    ids = [f"{last + i}-{secrets.token_hex(6)}" for i in range(1, n + 1)]
+    given = [ids[0] if key is None else key, *ids[1:]]
+    return tuple(
+        Asked(last + i, ids[i - 1], given[i - 1], each.at, each.x, each.jitter) for i, each in enumerate(chosen, 1)
+    )
 
 
-def _is_known(view: SqliteView, known: Observation, outcome: Outcome) -> bool:
+def _is_known(view: SqlView, known: Observation, outcome: Outcome) -> bool:
     """Whether this was told first, or holds now."""
     return outcome in (outcome_of(known), view.overlay.outcome(known))

@@ -113,8 +113,10 @@ def _of_study(*values: Any, later: Collection[int]) -> int:
 _F, _T = schema.file.c, schema.studies.c
 _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
-# "+" keeps SQLite from using the index on names: a damaged index would hide a study, which would be made again
-_NAMED = sa.select(schema.studies).where(sa.literal_column("+name") == sa.bindparam("name"))
+# until the end of the transaction; SQLite, where a transaction that writes has the whole file, leaves this out
+_LOCKED = _STUDY.with_for_update()
+_LOCKED_FILE = sa.select(_F.file).with_for_update()
+_NAMED = sa.select(schema.studies).where(schema.Unindexed(_T.name) == sa.bindparam("name"))
 # added by format 3; once one of them is not 0, they are never all 0 again
 _LATER = ("failed", "retracted", "corrected", "corrections_head")
 _FIRST = ("last", "asked", "told", "unasked", "abandoned", "jittered", "jitter", "keyed", "awaiting", "head")
@@ -162,9 +164,14 @@ def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
     return row.study, row.description
 
 
-def standing_of(connection: sa.Connection, study: int, name: str) -> Standing | None:
-    """The row of a study now, or None if it does not exist."""
-    row = connection.execute(_STUDY, {"s": study, "name": name}).first()
+def lock_studies(connection: sa.Connection) -> None:
+    """From now on only this transaction adds, renames and deletes studies."""
+    connection.execute(_LOCKED_FILE)
+
+
+def standing_of(connection: sa.Connection, study: int, name: str, *, lock: bool = False) -> Standing | None:
+    """The row of a study now, or None if it does not exist. With `lock` no other transaction may change the study."""
+    row = connection.execute(_LOCKED if lock else _STUDY, {"s": study, "name": name}).first()
     if row is None:
         return None
     _verify_study(row)

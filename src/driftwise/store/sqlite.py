@@ -17,12 +17,12 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from driftwise.concurrency.guard import Guard
-from driftwise.errors import ConflictError, DriftwiseError, NotFoundError, StoreError
+from driftwise.errors import DriftwiseError, StoreError
 from driftwise.store import connection as connections
-from driftwise.store import copies, files, forks, rows, schema
+from driftwise.store import files, forks, schema
 from driftwise.store.connection import Link
-from driftwise.store.log import SqliteLog
 from driftwise.store.queue import Queue
+from driftwise.store.sql_store import SqlStore
 from driftwise.store.upgrade import upgrade
 
 LOCK_SECONDS = 600.0  # how long a call waits for other processes
@@ -30,7 +30,7 @@ LOCK_SECONDS = 600.0  # how long a call waits for other processes
 Result = TypeVar("Result")
 
 
-class SqliteStore:
+class SqliteStore(SqlStore):
     """The studies in the file `path`, or in memory if `path` is None."""
 
     def __init__(self, path: Path | None) -> None:
@@ -45,86 +45,13 @@ class SqliteStore:
         weakref.finalize(self, _let_go, self._link, self._lanes)
         forks.watch(self)
         if path is None:
-            self.writing(schema.create)
+            self.writing(schema.create_in_file)
         else:
             self.names()  # a truncated or damaged file is detected now, not at the first tell
 
-    # --- studies ------------------------------------------------------------------------------------------------
-
-    def create(self, name: str, description: str) -> SqliteLog:
-        def make(connection: sa.Connection) -> None:
-            if name not in rows.names(connection):  # else another process was faster
-                rows.add_study(connection, name, description)
-
-        if self._find(name) is None:
-            self.upgrade()
-            self.writing(make)
-        return self.open(name)
-
-    def open(self, name: str) -> SqliteLog:
-        found = self._find(name)
-        if found is None:
-            known = ", ".join(map(repr, self.names()[:10])) or "none"
-            raise NotFoundError(f"{self.where} has no study {name!r:.80}; it has {known}")
-        return found
-
-    def names(self) -> list[str]:
-        return self.reading(rows.names)
-
-    def rename(self, name: str, new: str) -> None:
-        def work(connection: sa.Connection) -> None:
-            self._check_free(connection, new)
-            rows.rename_study(connection, self._standing(connection, name), new)
-
-        if name != new:
-            self._write(name, work)
-
-    def delete(self, name: str) -> None:
-        def work(connection: sa.Connection) -> None:
-            study = self._standing(connection, name).study
-            listed, deleted = rows.studies(connection)
-            rows.delete_study(connection, study)
-            rows.count_studies(connection, len(listed) - 1, deleted + 1)
-
-        self._write(name, work)
-
-    def copy(self, name: str, target: SqliteStore, new: str) -> SqliteLog:
-        """The log is read into memory, so that neither store waits while the other is busy."""
-        log = self.open(name)
-        found = log.read(copies.read)
-
-        def work(connection: sa.Connection) -> None:
-            target._check_free(connection, new)
-            copies.write(connection, rows.add_study(connection, new, log.description), found)
-
-        target.upgrade()
-        target.writing(work)
-        return target.open(new)
-
-    def _write(self, name: str, work: Callable[[sa.Connection], None]) -> None:
-        """Change the study of this name, which must exist."""
-        self.open(name)
-        self.upgrade()
-        self.writing(work)
-
-    def _standing(self, connection: sa.Connection, name: str) -> rows.Standing:
-        found = rows.find_study(connection, name)
-        standing = None if found is None else rows.standing_of(connection, found[0], name)
-        if standing is None:
-            raise NotFoundError(f"{self.where} has no study {name!r:.80} any more")
-        return standing
-
-    def _check_free(self, connection: sa.Connection, name: str) -> None:
-        if name in rows.names(connection):
-            raise ConflictError(f"{self.where} already has a study {name!r:.80}; use another name, or delete that one")
-
-    def _find(self, name: str) -> SqliteLog | None:
-        found = self.reading(lambda connection: rows.find_study(connection, name))
-        return None if found is None else SqliteLog(self, found[0], name, found[1])
-
     # --- transactions -------------------------------------------------------------------------------------------
 
-    def writing(self, work: Callable[[sa.Connection], Result]) -> Result:
+    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
         """Return what `work` returns, in a transaction that holds the one write lock of the file.
 
         The data are on the disk when this returns, or undone. Processes that wait for the lock are served in turn.
@@ -135,8 +62,8 @@ class SqliteStore:
         """Return what `work` returns, in a transaction that sees one state of the file."""
         return self._transaction.run(self._transacted, "BEGIN", work)
 
-    def numbering(self, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns, while no other process takes a number. Others may tell and read."""
+    def numbering(self, study: int, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns, while no other process takes a number in the file. Others may tell and read."""
         return self._numbers.run(self._in_turn, 0, work)
 
     def upgrade(self) -> None:
@@ -234,7 +161,7 @@ def _build(path: Path) -> None:
         raw.execute("PRAGMA synchronous = OFF")
         raw.execute("PRAGMA journal_mode = OFF")
         raw.execute("BEGIN IMMEDIATE")
-        schema.create(connections.wrap(raw))
+        schema.create_in_file(connections.wrap(raw))
         raw.keep()
         raw.execute("PRAGMA journal_mode = WAL")
     except files.SQLITE_ERRORS as error:

@@ -52,7 +52,7 @@ def _from_format_1(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {name} RENAME TO old_{name}")
     for index in ("suggestion_keys", "awaited", "arrivals", "observation_keys"):
         connection.exec_driver_sql(f"DROP INDEX IF EXISTS {index}")
-    schema.create(connection)
+    schema.create_in_file(connection)
     old = list(connection.exec_driver_sql("SELECT * FROM old_studies ORDER BY study"))
     for study in old:
         _copy(connection, study)

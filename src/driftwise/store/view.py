@@ -15,7 +15,9 @@ from driftwise.store.base import Asked, Correction, Counts, Outcome, Told, outco
 from driftwise.store.checksums import damaged
 from driftwise.store.corrections import Memo, Overlay
 from driftwise.store.rows import Standing
-from driftwise.store.schema import ANSWERED, ASKED, OBSERVED, is_answered, observations, suggestions
+from driftwise.store.schema import ANSWERED, ASKED, OBSERVED, Integer, is_answered, observations, suggestions
+
+ALL = 2**62  # as a limit: SQLite's −1 is refused by PostgreSQL
 
 
 class Read(NamedTuple):
@@ -28,7 +30,7 @@ class Read(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SqliteView:
+class SqlView:
     """The log of one study."""
 
     connection: sa.Connection
@@ -213,7 +215,7 @@ class SqliteView:
                     wanted -= counts(now)
                     if wanted == 0:
                         return Read(held, stored, row.number, enough=True)
-            if size < 0 or len(found) < size:
+            if len(found) < size:
                 return Read(held, stored, above + 1, enough=False)
             size, below = 2 * size, found[-1].number
 
@@ -266,7 +268,7 @@ def _is_held(seen: Observation) -> bool:
 
 
 def _sql(limit: int | None) -> int:
-    return -1 if limit is None else limit
+    return ALL if limit is None else limit
 
 
 # --- the queries ------------------------------------------------------------------------------------------------------
@@ -275,7 +277,7 @@ def _sql(limit: int | None) -> int:
 _S, _O = suggestions.c, observations.c
 _of_study = _O.study == sa.bindparam("s")
 _above = sa.and_(_of_study, _O.number > sa.bindparam("n"))
-_limit = sa.bindparam("limit", type_=sa.Integer)
+_limit = sa.bindparam("limit", type_=Integer)
 _row = sa.select(observations)
 
 _SUGGESTION = sa.select(suggestions).where(_S.study == sa.bindparam("s"), _S.number == sa.bindparam("n"))
@@ -300,6 +302,6 @@ _NTH = (
     .where(_of_study)
     .order_by(_O.number.desc())
     .limit(1)
-    .offset(sa.bindparam("before", type_=sa.Integer))
+    .offset(sa.bindparam("before", type_=Integer))
 )
 _NEWER = sa.select(sa.func.count()).select_from(sa.select(sa.literal(1)).where(_above).limit(_limit).subquery())

@@ -34,6 +34,7 @@ from driftwise.store import (
     Told,
     View,
     open_store,
+    without_password,
 )
 from driftwise.study import inputs, readings, remote
 from driftwise.study.description import Description, Fixed, agreed_with, described
@@ -354,7 +355,7 @@ class AskTell:
     def describe(self) -> Summary:
         """The definition of the study, and its counts."""
         counts = self._log.read(lambda view: view.counts)
-        return Summary(self.name, self.path, self.description, counts)
+        return Summary(self.name, self._shown, self.description, counts)
 
     # --- the study itself ---------------------------------------------------------------------------------------
 
@@ -378,7 +379,12 @@ class AskTell:
         return _opened, (type(self), self.name, self.path)
 
     def __repr__(self) -> str:
-        return f"Study({self.name!r}, policy={self.policy.name!r}, path={self.path!r})"
+        return f"Study({self.name!r}, policy={self.policy.name!r}, path={self._shown!r})"
+
+    @property
+    def _shown(self) -> str | None:
+        """The path as it may be printed."""
+        return None if self.path is None else without_password(self.path)
 
     def _suggestion(self, asked: Asked) -> Suggestion:
         params, context = self.description.split(asked.x)
@@ -392,7 +398,7 @@ def _read(log: Log, path: Path | None) -> Description:
     try:
         return Description.from_json(log.description)
     except (InvalidInput, NotFoundError, TypeError, ValueError, KeyError, AttributeError) as error:
-        where = f"{path}: study {log.name!r}"
+        where = f"{without_password(str(path))}: study {log.name!r}"
         raise StoreError(f"{where} has a description this driftwise cannot read: {error}") from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -28,7 +27,9 @@ from driftwise.store import (
     Loaded,
     NewObservation,
     View,
+    is_there,
     open_store,
+    without_password,
 )
 from driftwise.study import answers, inputs, notebook, readings, remote
 from driftwise.study.ask_tell import AskTell, Path
@@ -240,8 +241,10 @@ class Study(AskTell):
         What you do not give is taken from this study. Observations that lie outside of the new space are left out, and
         every other one counts as told, with its time. The new study is in the file `path`, or in memory.
         """
-        if path is not None and (remote.is_address(path) or os.path.exists(path)) and name in Study.names(path):
-            raise ConflictError(f"{path} has a study {name!r} already; give the fork another name")
+        if path is not None and (remote.is_address(path) or is_there(path)) and name in Study.names(path):
+            raise ConflictError(
+                f"{without_password(str(path))} has a study {name!r} already; give the fork another name"
+            )
         made = Study(name, **self.description.forked(space, policy, options), path=path)
         made.load(row for seen in self.observations() if (row := made.description.adopted(seen)) is not None)
         return made

@@ -1,0 +1,59 @@
+"""The tables of a store in PostgreSQL and the version of their format, which is a row of a table beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import sqlalchemy as sa
+
+from driftwise.errors import StoreError
+from driftwise.store import schema
+from driftwise.store.postgres_address import Address
+from driftwise.store.postgres_link import FORMAT, check_version
+
+_VERSION = f"SELECT version FROM {FORMAT}"
+
+# By version: what turns this format into the next one. Format 3 was the first on PostgreSQL.
+UPGRADES: Mapping[int, Callable[[sa.Connection], None]] = {}
+
+
+def is_present(connection: sa.Connection, name: str) -> bool:
+    """Whether the schema `name` of the database is a store."""
+    found = connection.exec_driver_sql("SELECT to_regclass(%s)::text", (f"{name}.{FORMAT}",)).scalar()
+    return found is not None
+
+
+def create(connection: sa.Connection, name: str) -> None:
+    """Create all tables, unless another session was faster."""
+    _one_at_a_time(connection, name)
+    if is_present(connection, name):
+        return
+    encoding = connection.exec_driver_sql("SHOW server_encoding").scalar()
+    if encoding != "UTF8":
+        raise StoreError(f"the database has the encoding {encoding}, which cannot hold every name; create one in UTF8")
+    connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
+    schema.create(connection)
+    connection.exec_driver_sql(f"CREATE TABLE {FORMAT} (version integer NOT NULL)")
+    connection.exec_driver_sql(f"INSERT INTO {FORMAT} VALUES ({schema.VERSION})")
+
+
+def upgrade(connection: sa.Connection, address: Address) -> None:
+    """Convert an older format, step by step, in the caller's transaction; refuse a newer one."""
+    version = _version(connection)
+    if version < schema.VERSION:
+        _one_at_a_time(connection, address.schema)
+        version = _version(connection)  # another session may have been faster
+    while version in UPGRADES and version < schema.VERSION:
+        UPGRADES[version](connection)
+        version += 1
+        connection.exec_driver_sql(f"UPDATE {FORMAT} SET version = {version}")
+    check_version(version, address)
+
+
+def _version(connection: sa.Connection) -> int:
+    return int(connection.exec_driver_sql(_VERSION).scalar() or 0)
+
+
+def _one_at_a_time(connection: sa.Connection, name: str) -> None:
+    """Until the end of the transaction no other session creates or upgrades this schema."""
+    connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"driftwise {name}",))

@@ -1,0 +1,112 @@
+"""The studies of a database by name: what a store does by the same statements in SQLite and in PostgreSQL."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from driftwise.errors import ConflictError, NotFoundError
+from driftwise.store import copies, rows
+from driftwise.store.log import SqlLog
+
+Result = TypeVar("Result")
+
+
+class SqlStore(ABC):
+    """A store on a database, which a subclass connects to. `log.Transactions` says what the abstract methods do."""
+
+    where: str
+
+    @abstractmethod
+    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result: ...
+
+    @abstractmethod
+    def reading(self, work: Callable[[sa.Connection], Result]) -> Result: ...
+
+    @abstractmethod
+    def numbering(self, study: int, work: Callable[[], Result]) -> Result: ...
+
+    @abstractmethod
+    def upgrade(self) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close every connection. The next call opens one again."""
+
+    def create(self, name: str, description: str) -> SqlLog:
+        def make(connection: sa.Connection) -> None:
+            rows.lock_studies(connection)
+            if name not in rows.names(connection):  # else another process was faster
+                rows.add_study(connection, name, description)
+
+        if self._find(name) is None:
+            self.upgrade()
+            self.writing(make, again=True)
+        return self.open(name)
+
+    def open(self, name: str) -> SqlLog:
+        found = self._find(name)
+        if found is None:
+            known = ", ".join(map(repr, self.names()[:10])) or "none"
+            raise NotFoundError(f"{self.where} has no study {name!r:.80}; it has {known}")
+        return found
+
+    def names(self) -> list[str]:
+        return self.reading(rows.names)
+
+    def rename(self, name: str, new: str) -> None:
+        def work(connection: sa.Connection) -> None:
+            rows.lock_studies(connection)
+            self._check_free(connection, new)
+            rows.rename_study(connection, self._standing(connection, name), new)
+
+        if name != new:
+            self._write(name, work)
+
+    def delete(self, name: str) -> None:
+        def work(connection: sa.Connection) -> None:
+            rows.lock_studies(connection)
+            study = self._standing(connection, name).study
+            listed, deleted = rows.studies(connection)
+            rows.delete_study(connection, study)
+            rows.count_studies(connection, len(listed) - 1, deleted + 1)
+
+        self._write(name, work)
+
+    def copy(self, name: str, target: SqlStore, new: str) -> SqlLog:
+        """The log is read into memory, so that neither store waits while the other is busy."""
+        log = self.open(name)
+        found = log.read(copies.read)
+
+        def work(connection: sa.Connection) -> None:
+            rows.lock_studies(connection)
+            target._check_free(connection, new)
+            copies.write(connection, rows.add_study(connection, new, log.description), found)
+
+        target.upgrade()
+        target.writing(work)
+        return target.open(new)
+
+    def _write(self, name: str, work: Callable[[sa.Connection], None]) -> None:
+        """Change the study of this name, which must exist."""
+        self.open(name)
+        self.upgrade()
+        self.writing(work)
+
+    def _standing(self, connection: sa.Connection, name: str) -> rows.Standing:
+        found = rows.find_study(connection, name)
+        standing = None if found is None else rows.standing_of(connection, found[0], name, lock=True)
+        if standing is None:
+            raise NotFoundError(f"{self.where} has no study {name!r:.80} any more")
+        return standing
+
+    def _check_free(self, connection: sa.Connection, name: str) -> None:
+        if name in rows.names(connection):
+            raise ConflictError(f"{self.where} already has a study {name!r:.80}; use another name, or delete that one")
+
+    def _find(self, name: str) -> SqlLog | None:
+        found = self.reading(lambda connection: rows.find_study(connection, name))
+        return None if found is None else SqlLog(self, found[0], name, found[1])
