@@ -79,8 +79,7 @@ class Database:
 
 def _engine(settings: ServiceSettings) -> sa.Engine:
     if settings.is_postgres:
-        url = sa.make_url(settings.store).set(drivername="postgresql+psycopg")
-        return sa.create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_pre_ping=True)
+        return _engine_of_server(settings.store)
     path = Path(settings.store).expanduser().absolute()
 
     def connect() -> sqlite3.Connection:
@@ -104,3 +103,17 @@ def _engine(settings: ServiceSettings) -> sa.Engine:
         connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
 
     return engine
+
+
+def _engine_of_server(path: str) -> sa.Engine:
+    from driftwise.store.postgres_address import parsed
+    from driftwise.store.postgres_link import connect  # needs psycopg
+
+    def connection() -> Any:
+        made: Any = connect(parsed(path))
+        made.autocommit = False
+        return made
+
+    return sa.create_engine(
+        "postgresql+psycopg://", creator=connection, pool_size=CONNECTIONS, max_overflow=0, pool_pre_ping=True
+    )

@@ -6,7 +6,7 @@ import os
 import threading
 import zlib
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 import sqlalchemy as sa
@@ -33,6 +33,9 @@ DEFAULTS = {
 READ = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT version FROM {FORMAT}"
 WRITE = f"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT version FROM {FORMAT}"
 BARE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"  # before there are any tables
+
+
+Connection = TypeVar("Connection", bound="psycopg.Connection[Any]")
 
 
 class Wire(psycopg.Connection[Any]):
@@ -117,10 +120,8 @@ class PostgresLink:
     # --- the connection -----------------------------------------------------------------------------------------
 
     def _open(self) -> Wire:
-        given: dict[str, Any] = {**DEFAULTS, **conninfo_to_dict(self.address.url), "client_encoding": "utf8"}
-        wire = Wire.connect(make_conninfo(**given), autocommit=True)
+        wire = connect(self.address, Wire)
         try:
-            wire.execute(_setup(self.address.schema).encode())
             for study in self._locks:
                 wire.execute(f"SELECT pg_advisory_lock({self._space}, {study:d})".encode())
             self._wrapped = _wrap(wire)
@@ -129,6 +130,18 @@ class PostgresLink:
             wire.pgconn.finish()
             raise
         return wire
+
+
+def connect(address: Address, kind: type[Connection] = psycopg.Connection) -> Connection:  # type: ignore[assignment]
+    """A new connection without a transaction, on which the tables of the store are found by their names."""
+    given: dict[str, Any] = {**DEFAULTS, **conninfo_to_dict(address.url), "client_encoding": "utf8"}
+    made = kind.connect(make_conninfo(**given), autocommit=True)
+    try:
+        made.execute(_setup(address.schema).encode())
+    except BaseException:
+        made.pgconn.finish()
+        raise
+    return made
 
 
 def _setup(name: str) -> str:
