@@ -23,7 +23,7 @@ import pytest  # noqa: E402
 
 import servers  # noqa: E402
 from calls import call, good, refused  # noqa: E402, F401  the command line's fixtures; two conftest.py would clash
-from serving import served  # noqa: E402, F401
+from serving import everywhere, served  # noqa: E402, F401
 
 _schemas = itertools.count()
 

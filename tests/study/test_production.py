@@ -11,12 +11,15 @@ from driftwise import Candidates, Choice, Float, Int, Study
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.feasible import at_least, at_most
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 BOX = {"x": Float(0, 1)}
 
 
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.local  # what is slow there is the policy
 @pytest.mark.parametrize("policy", ["auto", "sw-gp-ucb"])
 def test_a_study_stays_away_from_settings_that_crash_and_finds_the_best_that_works(policy):
     study = Study("s", BOX, policy, seed=1)
@@ -135,6 +138,7 @@ def test_a_context_is_given_and_the_best_setting_follows_it(space, tmp_path):
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.local  # what is slow there is the policy
 def test_a_measured_limit_is_learned_and_kept():
     study = Study("s", BOX, limits={"ms": at_most(0.5)}, seed=2)
     broken = 0
@@ -328,8 +332,6 @@ def test_studies_are_copied_renamed_and_deleted(tmp_path):
     study.tell(s, 1.0)
     copied = study.copy("t")
     assert copied.ask("key") == s
-    there = study.copy("s", path=tmp_path / "b.db")
-    assert list(there.observations()) == list(study.observations())
     with pytest.raises(ConflictError):
         study.copy("t")
     study.rename("u")
@@ -339,6 +341,15 @@ def test_studies_are_copied_renamed_and_deleted(tmp_path):
     assert Study.names(tmp_path / "a.db") == ["u"]
     Study("new", BOX, path=tmp_path / "a.db").observe({"x": 0.5}, 9.0)
     assert [seen.reward for seen in Study.open("u", path=tmp_path / "a.db").observations()] == [1.0, 2.0]
+
+
+@pytest.mark.local
+def test_a_study_is_copied_into_another_file(tmp_path):
+    study = Study("s", BOX, path=tmp_path / "a.db")
+    study.tell(study.ask(), 1.0)
+    there = study.copy("s", path=tmp_path / "b.db")
+    assert list(there.observations()) == list(study.observations())
+    assert there.pending() == study.pending()
 
 
 # --- what it says -----------------------------------------------------------------------------------------------------
@@ -367,6 +378,7 @@ def test_after_one_reward_the_setting_that_was_tried_is_recommended(policy, dire
     assert not found.sure
 
 
+@pytest.mark.local  # what is slow there is the policy
 def test_a_recommendation_is_sure_when_much_is_known_and_not_just_after_a_change():
     study = Study("s", BOX, seed=0)
     rng = np.random.default_rng(0)

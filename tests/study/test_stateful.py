@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from driftwise.policies import decision, replay
 from driftwise.records import Ask
 from driftwise.store import Outcome
 from driftwise.store.base import observation_of
+from serving import serving
 
 SPACE = Candidates([[0.0], [0.3], [0.5], [0.8], [1.0]], names=["x"])
 WINDOW, PATIENCE = 3, 4
@@ -40,8 +42,18 @@ def said(outcome):
     return {"reward": outcome.y} | details
 
 
+def outcome_of_reading(seen):
+    return Outcome(seen.y, seen.std, seen.repeats, tuple(sorted(seen.measures.items())), seen.failed)
+
+
 class Promises(RuleBasedStateMachine):
     """`asked`, `told` and `now_holds` are the log as a dictionary would keep it."""
+
+    kinds = ("crash", "close", "second", "rename", "copy")
+
+    def at(self, path):
+        """How a study is opened: by the path of its file."""
+        return path
 
     @initialize(direction=st.sampled_from(["maximize", "minimize"]))
     def create(self, direction):
@@ -53,7 +65,7 @@ class Promises(RuleBasedStateMachine):
             self.name,
             SPACE,
             policy="sw-gp-ucb",
-            path=self.path,
+            path=self.at(self.path),
             window=WINDOW,
             patience=PATIENCE,
             kernel=RBF(0.3),
@@ -98,7 +110,7 @@ class Promises(RuleBasedStateMachine):
 
     def log(self):
         """The observations as they hold now, in the order of their numbers, to be maximised."""
-        seen = self.study._log.observations()
+        seen = (observation_of(o.number, o.at, o.x, outcome_of_reading(o)) for o in self.study.observations())
         expected = [
             observation_of(n, *self.told[n][:2], self.now_holds[n])
             for n in sorted(self.told)
@@ -260,10 +272,10 @@ class Promises(RuleBasedStateMachine):
             self.study.abandon(self.asked[number])
             self.abandoned.add(number)
 
-    @rule(kind=st.sampled_from(["crash", "close", "second", "rename", "copy"]))
-    def come_back(self, kind):
+    @rule(pick=picks)
+    def come_back(self, pick):
         """Crash: the file and its log as they are now, opened elsewhere. Second: another object on the same file."""
-        old = self.study
+        old, kind = self.study, self.kinds[pick % len(self.kinds)]
         if kind == "rename":
             self.name = f"{self.name}'"
             old.rename(self.name)
@@ -277,13 +289,14 @@ class Promises(RuleBasedStateMachine):
         if kind == "crash":
             self.crashes += 1
             self.path = self.folder / f"{self.crashes}.db"
-            shutil.copy(old.path, self.path)
-            log = Path(f"{old.path}-wal")
+            before = self.folder / f"{self.crashes - 1}.db"
+            shutil.copy(before, self.path)
+            log = Path(f"{before}-wal")
             if log.exists():
                 shutil.copy(log, f"{self.path}-wal")
         if kind != "second":
             old.close()
-        self.study = Study.open(self.name, path=self.path)
+        self.study = Study.open(self.name, path=self.at(self.path))
 
     # --- what must hold -----------------------------------------------------------------------------------------
 
@@ -302,5 +315,27 @@ class Promises(RuleBasedStateMachine):
         assert counts.failed == sum(o is not None and o.failed for o in self.now_holds.values())
 
 
+class PromisesBehindAService(Promises):
+    """The same, with every file behind a service of its own."""
+
+    kinds = ("crash", "close", "second", "rename")
+
+    def __init__(self):
+        super().__init__()
+        self.services, self.addresses = ExitStack(), {}
+
+    def at(self, path):
+        if path not in self.addresses:
+            self.addresses[path] = self.services.enter_context(serving(path))
+        return self.addresses[path]
+
+    def teardown(self):
+        self.services.close()
+        super().teardown()
+
+
 TestPromises = Promises.TestCase
 TestPromises.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+TestPromisesBehindAService = pytest.mark.slow(PromisesBehindAService.TestCase)
+TestPromisesBehindAService.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)

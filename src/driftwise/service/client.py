@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Self
 
@@ -237,12 +237,18 @@ class RemoteStudy(Study):
         return (wire.reading(json.loads(line)) for line in self._connection.lines(path))
 
     def latest(self, count: int) -> list[Reading]:
-        path = f"/studies/{wire.segment(self.name)}/observations"
-        lines = self._connection.lines(path, query={"latest": checks.count("count", count)})
-        return [wire.reading(json.loads(line)) for line in lines]
+        return self._some(latest=checks.count("count", count))
 
-    def load(self, rows: Iterable[Mapping[str, Any] | Reading]) -> Loaded:
-        return super().load(rows)
+    def page(self, after: int = 0, count: int = 1000) -> list[Reading]:
+        return self._some(after=checks.count("after", after, least=0), count=checks.count("count", count))
+
+    def sampled(self, most: int, *, first: int = 1, last: int | None = None) -> list[Reading]:
+        end = None if last is None else checks.count("last", last, least=0)
+        return self._some(sample=checks.count("most", most), first=checks.count("first", first), last=end)
+
+    def _some(self, **query: int | None) -> list[Reading]:
+        lines = self._connection.lines(f"/studies/{wire.segment(self.name)}/observations", query=query)
+        return [wire.reading(json.loads(line)) for line in lines]
 
     def load_batch(self, batch: Sequence[Mapping[str, Any]], *, first: int = 1) -> Loaded:
         made, numbers = _made_key(), count()

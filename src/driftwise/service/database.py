@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from driftwise.errors import StoreError
 from driftwise.service.settings import ServiceSettings
 from driftwise.store import Counts, open_store, schema
+from driftwise.store import connection as connections
 
 Result = TypeVar("Result")
 BUSY_SECONDS = 10.0
@@ -86,7 +87,8 @@ def _engine(settings: ServiceSettings) -> sa.Engine:
         raw = sqlite3.connect(
             f"{path.as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        for pragma in ("synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 100"):
+        checkpoint = f"wal_autocheckpoint = {connections.CHECKPOINT}"
+        for pragma in (f"synchronous = {connections.SYNCHRONOUS}", "fullfsync = ON", checkpoint):
             raw.execute(f"PRAGMA {pragma}").close()
         return raw
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from functools import partial
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import islice
 from operator import methodcaller
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.limits import allow
 from driftwise.service.problems import Refused, answers
 from driftwise.service.service import Service, service_of
+from driftwise.service.studies import Work
 from driftwise.service.wire import as_json
 from driftwise.store import Loaded
 from driftwise.study import Reading, Study
@@ -24,6 +24,7 @@ from driftwise.study.readings import BATCH
 
 MEDIA = "application/x-ndjson"
 PAGE = 500  # lines that are made at a time
+MOST = 100_000  # observations that are read at once
 
 router = APIRouter(prefix="/studies/{name}", tags=["the log"])
 LINES: dict[str, Any] = {
@@ -37,17 +38,35 @@ async def export_log(
     request: Request,
     name: StudyName,
     who: Annotated[Caller, needs("read")],
-    latest: Annotated[int | None, Query(ge=1, le=2**53, description="Only back to the so-many-th last reward.")] = None,
+    latest: Annotated[int | None, Query(ge=1, le=MOST, description="Only back to the so-many-th last reward.")] = None,
+    after: Annotated[int | None, Query(ge=0, le=2**53, description="Only `count` with a number above this.")] = None,
+    count: Annotated[int, Query(ge=1, le=MOST)] = 1000,
+    sample: Annotated[int | None, Query(ge=1, le=MOST, description="Only so many, evenly spaced.")] = None,
+    first: Annotated[int, Query(ge=1, le=2**53, description="Where a sample begins.")] = 1,
+    last: Annotated[int | None, Query(ge=0, le=2**53, description="Where it ends.")] = None,
 ) -> StreamingResponse:
-    """The observations as they hold now, in the order of their numbers. `POST` takes the same lines."""
+    """The observations as they hold now, in the order of their numbers. `POST` takes the same lines.
+
+    Without further words it is the whole log, read page by page while it is sent.
+    """
+    if (latest is not None) + (after is not None) + (sample is not None) > 1:
+        raise InvalidInput("give one of latest, after and sample, got several; leave the others out")
     service = service_of(request)
-    first = await service.studies.log(name, partial(_begin, latest))
-    return StreamingResponse(_lines(service, first), media_type=MEDIA)
+    if sample is not None:
+        work: Work[Iterable[Reading]] = methodcaller("sampled", sample, first=first, last=last)
+    elif after is not None:
+        work = methodcaller("page", after, count)
+    elif latest is not None:
+        work = methodcaller("latest", latest)
+    else:
+        work = _whole
+    found = await service.studies.log(name, work)
+    return StreamingResponse(_lines(service, iter(found)), media_type=MEDIA)
 
 
-def _begin(latest: int | None, study: Study) -> Iterator[Reading]:
+def _whole(study: Study) -> Iterator[Reading]:
     study.describe()  # a study that is gone is noticed before the answer begins
-    return study.observations() if latest is None else iter(study.latest(latest))
+    return study.observations()
 
 
 async def _lines(service: Service, readings: Iterator[Reading]) -> AsyncIterator[bytes]:
