@@ -217,8 +217,8 @@ def test_no_numerical_failure(rewards, noise, standardise, keep):
 
 
 def test_jitter_is_reported():
-    grid = Grid(np.array([[0.5], [0.6]]), RBF(0.2), 1e-300)
-    state = fold(grid, [observation(grid, t, 0, 1.0) for t in range(1, 20)], None)
+    grid = Grid(np.array([[0.5], [0.5 + 1e-12]]), RBF(0.2), 1e-300)  # two that no kernel can tell apart
+    state = fold(grid, [observation(grid, t, t % 2, 1.0) for t in range(1, 20)], None)
     assert state.jitter == 1e-10
     assert fold(Grid(grid.points, RBF(0.2), 1e-6), [observation(grid, 1, 0, 1.0)], None).jitter == 0
 

@@ -49,15 +49,15 @@ class SharedRows:
         kept = slice(self.start, self.stop)
         return tuple([buffer[kept] for buffer in self.buffers])  # a list is made faster than a generator
 
-    def append(self, *row: Any) -> SharedRows:
-        """With one more row at the end."""
+    def append(self, *row: Any, drop: int = 0) -> SharedRows:
+        """With one more row at the end, and without the first `drop`."""
         stop = self.stop
         if not self.filled[0] == stop < len(self.buffers[0]):
-            return SharedRows.of(*self.views, room=self.room).append(*row)
+            return SharedRows.of(*self.views, room=self.room).append(*row, drop=drop)
         for buffer, value in zip(self.buffers, row, strict=True):
             buffer[stop] = value
         self.filled[0] = stop + 1
-        return SharedRows(self.buffers, self.filled, self.start, stop + 1, self.room)
+        return SharedRows(self.buffers, self.filled, self.start + drop, stop + 1, self.room)
 
     def drop(self, n: int) -> SharedRows:
         """Without the first n rows."""

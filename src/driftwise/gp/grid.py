@@ -1,17 +1,20 @@
 """The same posterior on finitely many candidates, updated at all of them while the window slides.
 
-Forgetting the oldest point and observing a new one each change mean and variance along one vector over the candidates:
+With K the kernel rows of the distinct candidates in the window, (m, n), c how often each was observed, ȳ the means of
+its rewards, and A = K + diag(λ/c) among themselves,
 
-    forget:   a = Kᵀp,          mean −= a (pᵀy)/p₀,           var += a²/p₀,       p = A⁻¹e₁
-    observe:  c = Kᵀv − k(x,·),  mean −= c (y − vᵀy)/s,        var −= c²/s,        v = A⁻¹k(x), s = k(x,x) + λ − k(x)ᵀv
+    mean = Kᵀ A⁻¹ ȳ,    var = k(x, x) − the diagonal of Kᵀ A⁻¹ K
 
-With K and y the window's kernel rows and rewards, those of the new observation last, and Z and D of
-`linalg.WindowInverse`, that is
+Forgetting an observation and making one each change A⁻¹ by ∓ u uᵀ, u = √g A⁻¹eᵢ (`gp/slots.py`), and so with C = Kᵀu
 
-    C = Z K,    mean += (Z y)ᵀ D C,    var −= the diagonal of Cᵀ D C
+    forget:    mean += (Δ/√g − uᵀȳ) C,    var += C²
+    observe:   mean += (Δ/√g + uᵀȳ) C,    var −= C²
 
-where the product Z K, of two rows with w + 1, is nearly all the cost of a step. The same Z, D and C turn α = A⁻¹K, the
-weights of the observations, into the next: with a row of zeros behind, α += Zᵀ D C, and forgetting drops the first row.
+where Δ is the change of candidate i's mean reward (0 if it was or is never observed), and ȳ are the means without the
+observation. The two products Kᵀu are nearly all the cost of a step. They are taken one by one: a product of one vector
+reads K as fast as the memory allows in every BLAS, and one of two rows does so in few (docs/speed.md).
+
+The same u and C turn A⁻¹K, of which the weights α of the observations are made, into the next: it changes by ∓ u Cᵀ.
 
 While the window has an observation with a noise of its own (`gp/noise.py`), everything is computed afresh at each step.
 """
@@ -21,29 +24,42 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.buffers import SharedRows
+from driftwise.gp.inverses import Factor, Index, Inverse
 from driftwise.gp.kernels import Kernel
-from driftwise.gp.linalg import Factor, Inverse, WindowInverse, add_outer, cholesky, solve_lower
+from driftwise.gp.linalg import add_outer, cholesky, solve_lower
 from driftwise.gp.noise import PLAIN, Own, Pair, appended, location_scale, log_total, pair_of, selected, variances
 from driftwise.gp.posterior import Posterior
+from driftwise.gp.slots import SPARE, CompiledStep, Move, Slots, distinct, mean_rewards
+from driftwise.gp.sweep import swept
 from driftwise.records import Array, Observation, Point
 
-Index = NDArray[np.intp]
 Units = tuple[float, float]
 
 REFRESH = 512  # everything is computed afresh when the observation's number passes a multiple of this
 # the noise, as a part of the largest prior variance:
 WELL_CONDITIONED = 5e-3  # from here on, updating the inverse is accurate enough
 SINGULAR = 1e-7  # below this nothing is updated: every step computes everything afresh
-SPARE = 64  # observations that fit behind a window before its buffers are copied
+COMPILED_FROM = 256  # candidates from which on a compiled step pays for loading Numba
 LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is stored (50 MB)
+
+
+@cache
+def compiled_step() -> CompiledStep | None:
+    """`gp/compiled.py` if Numba is installed, else None."""
+    if find_spec("numba") is None:
+        return None
+    from driftwise.gp.compiled import step
+
+    compiled: CompiledStep = step
+    return compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +91,14 @@ class Grid:
 
     def row(self, i: int) -> Array:
         """k(x_i, ·) at every candidate: (n,)."""
-        if self._matrix is not None:
-            return self._matrix[i]
+        if self.matrix is not None:
+            return self.matrix[i]
         return self.kernel(self.points[i : i + 1], self.points)[0]
 
     def rows(self, indices: Index) -> Array:
         """k(x_i, ·) for several i: (w, n)."""
-        if self._matrix is not None:
-            return self._matrix[indices]
+        if self.matrix is not None:
+            return self.matrix[indices]
         return self.kernel(self.points[indices], self.points)
 
     @cached_property
@@ -96,9 +112,17 @@ class Grid:
         return self.noise / max(float(self.prior.max()), 1e-300)
 
     @cached_property
-    def _matrix(self) -> Array | None:
+    def matrix(self) -> Array | None:
+        """k(x, x′) of all pairs of candidates, if these are few: (n, n)."""
         small = len(self.points) <= LARGEST_MATRIX
         return np.ascontiguousarray(self.kernel(self.points, self.points)) if small else None
+
+    @cached_property
+    def compiled(self) -> CompiledStep | None:
+        """A step by Numba, if that is installed and pays here; a rule of the grid alone, so that replay is exact."""
+        if self.relative_noise < WELL_CONDITIONED or not COMPILED_FROM <= len(self.points) <= LARGEST_MATRIX:
+            return None
+        return compiled_step()
 
     @cached_property
     def _index(self) -> dict[Point, int]:
@@ -110,15 +134,14 @@ class GridPosterior:
     """GP(0, k) given a window of observations, at every candidate. The same interface as `Posterior`."""
 
     grid: Grid
-    contents: SharedRows  # the candidates observed, (w,), Y, (w, q), and K, (w, n): oldest first
-    window: WindowInverse  # A⁻¹
+    held: Slots  # the observations
     mean: Array  # (q, n): what Y's columns predict
     var: Array  # (n,)
-    information_gain: float  # ½ ln det(I + K/λ)
+    information_gain: float  # ½ ln det(I + K/λ), with a row for each observation
     last: int  # the number of the newest observation
     fixed_units: tuple[float, float] | None = None
-    alpha: Array | None = None  # (w, n): A⁻¹K, updated if `weighing` asked for it
-    own: Own = None  # (w, 2): the noises of the observations' own, if any has one
+    solved: Array | None = None  # (m, n): A⁻¹K, updated if `weighing` asked for it
+    own: Own = None  # (w, 2): the noises of the observations' own, if any has one; then each has its own slot
 
     @classmethod
     def prior(cls, grid: Grid) -> GridPosterior:
@@ -130,18 +153,21 @@ class GridPosterior:
     def _from_contents(
         cls, grid: Grid, where: Index, Y: Array, last: int, *, own: Own = None, units: Units | None = None
     ) -> GridPosterior:
-        K = grid.rows(where)
-        inner = K[:, where]
-        noises = _noises(grid, Y, own, units)
-        L, _ = cholesky(inner, noises)
+        candidates, slots = distinct(where) if own is None else (where, np.arange(len(where)))
+        counts = np.bincount(slots, minlength=len(candidates))
+        K = grid.rows(candidates)
+        inner = K[:, candidates]
+        noises = grid.noise / counts if own is None else _noises(grid, Y, own, units)
+        L, jitter = cholesky(inner, noises)
         V = solve_lower(L, K)
         well = own is None and grid.relative_noise >= WELL_CONDITIONED
+        inverse = Inverse.of(inner, grid.noise, counts) if well else Factor(inner, noises, grid.noise, (L, jitter))
+        contents, rows = SharedRows.of(slots, Y, room=SPARE), SharedRows.of(candidates, K, room=SPARE)
         return cls(
             grid=grid,
-            contents=SharedRows.of(where, Y, K, room=SPARE),
-            window=Inverse.of(inner, grid.noise) if well else Factor.of(inner, noises),
-            mean=solve_lower(L, Y).T @ V,
-            var=grid.prior - np.einsum("wn,wn->n", V, V),
+            held=Slots(contents, rows, 0, inverse, grid.noise),
+            mean=np.ascontiguousarray(solve_lower(L, mean_rewards(slots, Y, counts)).T @ V),
+            var=grid.prior - np.einsum("mn,mn->n", V, V),
             information_gain=float(np.log(np.diagonal(L)).sum() - 0.5 * log_total(noises, len(inner))),
             last=last,
             fixed_units=units,
@@ -149,21 +175,22 @@ class GridPosterior:
         )
 
     def __len__(self) -> int:
-        return len(self.contents)
+        return len(self.held.contents)
 
     @property
     def where(self) -> Index:
         """The candidates observed, oldest first: (w,)."""
-        return self.contents.views[0]
+        return self.held.where
 
     @property
     def Y(self) -> Array:
         """The rewards and, if they are standardised, a column of ones: (w, q)."""
-        return self.contents.views[1]
+        return self.held.contents.views[1]
 
     def weighing(self) -> GridPosterior:
         """The same, with α(x) = A⁻¹k(x) updated at every candidate along with mean and variance."""
-        return replace(self, alpha=self.window.solve(self.contents.views[2]))
+        solved = self.held.inverse.solve(self.held.rows.views[1])
+        return replace(self, solved=np.ascontiguousarray(solved) * (self.held.counts > 0)[:, None])
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
@@ -193,28 +220,39 @@ class GridPosterior:
         where, Y = np.append(self.where[drop:], i), np.vstack([self.Y[drop:], self.grid.target(y)])
         pairs = selected(appended(self.own, len(self), own), slice(drop, None))
         fresh = self._from_contents(self.grid, where, Y, number, own=pairs, units=units)
-        return fresh if self.alpha is None else fresh.weighing()
+        return fresh if self.solved is None else fresh.weighing()
 
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, if drop is 1, forget the oldest."""
-        row, kxx = self.grid.row(i), float(self.grid.prior[i])
-        grown = self.contents.append(i, self.grid.target(y), row)
-        where, Y, K = grown.views
-        step = self.window.slide if drop else self.window.append
-        window, Z, D = step(row[where[drop:-1]], kxx)
-        C = Z @ K  # (1 + drop, n)
-        # Σ ln|D| is what ln det A loses
-        loss = sum(math.log(abs(weight)) for weight in D.tolist()) + (1 - drop) * math.log(self.noise)
+        if self.solved is None and self.grid.compiled is not None:
+            return self._compiled_change(i, y, number, drop=drop)
+        held, move = self.held.step(i, y, self.grid.row, forget=drop == 1)
+        mean, var, C = swept(self.mean, self.var, move)
+        solved = None if self.solved is None else _solved(self.solved, move, C)
+        if move.freed is not None and (kept := held.kept()) is not None:
+            held, solved = held.select(kept), None if solved is None else solved[kept]
         return GridPosterior(
             grid=self.grid,
-            contents=grown.drop(drop),
-            window=window,
-            mean=self.mean + ((Z @ Y).T * D) @ C,
-            var=self.var - D @ (C * C),
-            information_gain=self.information_gain - 0.5 * loss,
+            held=held,
+            mean=mean,
+            var=var,
+            information_gain=self.information_gain + move.gain,
             last=number,
             fixed_units=self.fixed_units,
-            alpha=None if self.alpha is None else add_outer(self.alpha[drop:], Z[:, drop:], D[:, None] * C),
+            solved=solved,
+        )
+
+    def _compiled_change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
+        step, kernel = self.grid.compiled, self.grid.matrix
+        assert step is not None
+        assert kernel is not None
+        held, mean, var, gain, freed = self.held.compiled_step(
+            step, i, float(y), kernel, self.mean, self.var, forget=drop == 1
+        )
+        if freed and (kept := held.kept()) is not None:
+            held = held.select(kept)
+        return GridPosterior(
+            self.grid, held, mean, var, self.information_gain + gain, number, fixed_units=self.fixed_units
         )
 
     def imagine(self, points: Sequence[Point]) -> GridPosterior:
@@ -227,10 +265,10 @@ class GridPosterior:
             i = self.grid.index(x)
             mean = float(imagined.predict(self.grid.points)[0][i])
             y = location + scale * mean
-            if self.own is None:
-                imagined = imagined._change(i, y, self.last, drop=0)
-            else:
+            if self.own is not None or self._due(self.last):
                 imagined = imagined._afresh(i, y, self.last, PLAIN, drop=0, units=self.units)
+            else:
+                imagined = imagined._change(i, y, self.last, drop=0)
         return imagined
 
     # --- what it says -------------------------------------------------------------------------------------------
@@ -246,8 +284,8 @@ class GridPosterior:
 
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, w)."""
-        if self.alpha is not None and self.grid.is_all(X):
-            return self.alpha.T
+        if self.solved is not None and self.grid.is_all(X):
+            return self.solved[self.held.slots].T / self.held.counts[self.held.slots]
         return self.general.weights(X)
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
@@ -280,7 +318,18 @@ class GridPosterior:
     @property
     def jitter(self) -> float:
         """What had to be added to the diagonal, relative to its largest entry: 0 nearly always."""
-        return self.window.jitter
+        return self.held.inverse.jitter
+
+
+def _solved(before: Array, move: Move, C: Array) -> Array:
+    """A⁻¹K, (m, n), after a step: it is 0 where a slot is free."""
+    after = np.zeros(move.K.shape)
+    after[: len(before)] = before
+    if move.forgot:
+        after = add_outer(after, move.U[0], C[0], sign=-1.0)
+    if move.freed is not None:
+        after[move.freed] = 0.0
+    return add_outer(after, move.U[-1], C[-1], sign=1.0)
 
 
 def _units(grid: Grid, Y: Array, own: Own) -> Units:
@@ -288,9 +337,7 @@ def _units(grid: Grid, Y: Array, own: Own) -> Units:
     return location_scale(Y[:, 0], own) if grid.standardise else (0.0, 1.0)
 
 
-def _noises(grid: Grid, Y: Array, own: Own, units: Units | None) -> float | Array:
-    """λ, or that of each observation: (w,). The scale is that of the rewards, or of `units` if these are given."""
-    if own is None:
-        return grid.noise
+def _noises(grid: Grid, Y: Array, own: Array, units: Units | None) -> Array:
+    """The noise variance of each observation: (w,). The scale is that of the rewards, or of `units` if given."""
     scale = (units or _units(grid, Y, own))[1] if grid.standardise else 1.0
-    return variances(own, grid.noise, scale=scale, prior=float(grid.prior.max()))
+    return np.asarray(variances(own, grid.noise, scale=scale, prior=float(grid.prior.max())))

@@ -1,14 +1,9 @@
-"""Linear algebra of a window of observations, A = K + λI. Pure functions; the only user of scipy.linalg.
+"""Linear algebra of a window of observations, A = K + λI: the only user of scipy.linalg.
 
-Two ways to keep A⁻¹ while the window slides, with one interface (`append`, `slide`):
-`Inverse` updates A⁻¹ itself, the fastest, and right where A is well conditioned; `Factor` refactorises at every slide
-and is right always. Measured on 1,000 candidates (docs/design.md), at λ = 1e-6 the first loses all digits.
+All functions are pure but for `add_outer`, which adds to a matrix in place.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,11 +108,18 @@ def border(A: Array, k: Array, kappa: float) -> Array:
     return bordered
 
 
-def add_outer(M: Array, U: Array, V: Array) -> Array:
-    """M with a row of zeros behind, plus UᵀV for U, (r, rows + 1), and V, (r, columns)."""
-    total = U.T @ V
-    total[:-1] += M
-    return total
+def add_outer(M: Array, u: Array, v: Array, *, sign: float) -> Array:
+    """M ± u vᵀ, written into M, whose rows must be contiguous: several times as fast as `M += np.outer(u, v)`."""
+    if not len(u):
+        return M
+    total: Array = blas.dger(sign, v, u, a=M.T, overwrite_a=1)
+    return total.T
+
+
+def solve_factor(L: Array, B: Array) -> Array:
+    """A⁻¹B for A = L Lᵀ."""
+    solved: Array = lapack.dpotrs(L, B, lower=1)[0] if len(B) else B
+    return solved
 
 
 def aligned(rows: int, columns: int) -> Array:
@@ -127,115 +129,3 @@ def aligned(rows: int, columns: int) -> Array:
     memory = np.empty(rows * stride + line)
     start = -(memory.ctypes.data // memory.itemsize) % line
     return memory[start : start + rows * stride].reshape(rows, stride)[:, :columns]
-
-
-class WindowInverse(Protocol):
-    """A⁻¹ of a window of w points. Each method returns the next window and the change as Z, (r, w + 1), and D, (r,):
-
-        append:  Z = (v −1),            D = 1/s            v = A⁻¹k,    s = k(x,x) + λ − kᵀv
-        slide:   Z = (p 0; 0 v −1),     D = (−1/p₀, 1/s)   p = A⁻¹e₁, and v, s of the window without its first point
-
-    so that the next A⁻¹ is this one, bordered by zeros, plus ZᵀDZ (of which a slide drops the first row and column).
-    """
-
-    @property
-    def jitter(self) -> float: ...
-    def append(self, k: Array, kxx: float) -> tuple[WindowInverse, Array, Array]: ...
-    def slide(self, k: Array, kxx: float) -> tuple[WindowInverse, Array, Array]: ...
-    def solve(self, B: Array) -> Array:
-        """A⁻¹B."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class Inverse:
-    """P = A⁻¹ itself; a slide is one rank-two update of it."""
-
-    P: Array
-    noise: float
-    jitter: float = 0.0  # a well-conditioned window takes none
-
-    @classmethod
-    def of(cls, K: Array, noise: float) -> Inverse:
-        return cls(invert_positive(K, noise), noise)
-
-    def solve(self, B: Array) -> Array:
-        return self.P @ B
-
-    def append(self, k: Array, kxx: float) -> tuple[Inverse, Array, Array]:
-        v = self.P @ k
-        Z, D = _appended(v, _residual(kxx, k, v, self.noise))
-        P = Z.T @ (D[:, None] * Z)
-        P[:-1, :-1] += self.P
-        return Inverse(P, self.noise), Z, D
-
-    def slide(self, k: Array, kxx: float) -> tuple[Inverse, Array, Array]:
-        p, q = self.P[0], self.P[:, 1:] @ k
-        v = q[1:] - p[1:] * (q[0] / p[0])  # the window without its first point has P₂₂ − p₁p₁ᵀ/p₀ for its inverse
-        Z, D = _slid(p, v, _residual(kxx, k, v, self.noise))
-        U, n = Z[:, 1:], len(p)
-        P = np.empty((n, n), order="F")
-        P[:-1, :-1] = self.P[1:, 1:]
-        P[-1] = P[:, -1] = 0.0
-        # BLAS adds in place, where NumPy's P += UᵀDU would take twice as long
-        P = blas.dgemm(1.0, U.T, (D[:, None] * U).T, 1.0, P, trans_b=1, overwrite_c=1)
-        return Inverse(P, self.noise), Z, D
-
-
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """K and the Cholesky factor of A; a slide is one LAPACK factorisation.
-
-    If every row has a noise of its own it is not for appending and sliding, only for `solve`.
-    """
-
-    K: Array
-    L: Array
-    noise: float | Array
-    jitter: float = 0.0  # what the factor took
-
-    @classmethod
-    def of(cls, K: Array, noise: float | Array) -> Factor:
-        L, jitter = cholesky(K, noise)
-        return cls(K, L, noise, jitter)
-
-    def solve(self, B: Array) -> Array:
-        solved: Array = lapack.dpotrs(self.L, B, lower=1)[0] if len(B) else B
-        return solved
-
-    def append(self, k: Array, kxx: float) -> tuple[Factor, Array, Array]:
-        grown = Factor.of(border(self.K, k, kxx), self.noise)
-        return grown, *_appended(*grown._last())
-
-    def slide(self, k: Array, kxx: float) -> tuple[Factor, Array, Array]:
-        first = np.zeros(len(self.K))
-        first[0] = 1.0
-        p: Array = lapack.dpotrs(self.L, first, lower=1)[0]
-        slid = Factor.of(border(self.K[1:, 1:], k, kxx), self.noise)
-        return slid, *_slid(p, *slid._last())
-
-    def _last(self) -> tuple[Array, float]:
-        """v and s of the last point given the others: L is [[M, 0], [rᵀ, √s]] with r = M⁻¹k, so v = M⁻ᵀr."""
-        r, root = self.L[-1, :-1], float(self.L[-1, -1])
-        v: Array = lapack.dtrtrs(self.L[:-1, :-1], r, lower=1, trans=1)[0] if len(r) else r
-        return v, root * root
-
-
-def _appended(v: Array, s: float) -> tuple[Array, Array]:
-    Z = np.empty((1, len(v) + 1))
-    Z[0, :-1] = v
-    Z[0, -1] = -1.0
-    return Z, np.array([1 / s])
-
-
-def _slid(p: Array, v: Array, s: float) -> tuple[Array, Array]:
-    Z = np.zeros((2, len(p) + 1))
-    Z[0, :-1] = p
-    Z[1, 1:-1] = v
-    Z[1, -1] = -1.0
-    return Z, np.array([-1 / p[0], 1 / s])
-
-
-def _residual(kxx: float, k: Array, v: Array, noise: float) -> float:
-    """k(x,x) + λ − kᵀA⁻¹k, which is at least λ; rounding can leave less."""
-    return max(kxx - float(k @ v), 0.0) + noise
