@@ -60,5 +60,6 @@ async def _stream(service: Service, who: Caller, study: str | None) -> AsyncIter
     finally:
         if waiting is not None:
             waiting.cancel()
+            await asyncio.wait({waiting})  # until then the iterator is running, and cannot be closed
         await events.aclose()  # type: ignore[attr-defined]
         service.streams.leave()
