@@ -45,6 +45,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "bob-gp-ucb": {"horizon": 60, "block": 6},
     "tgp-ucb": {"window": 8, "moment": 0.1},
     "ldp": {"window": 8},
+    "moma-gp-ucb": {"replicas": 3},
     "tv-gp-ucb": {"window": 8},
     "tv-r-gp-ucb": {"horizon": 9},
     "smooth-gp-ucb": {"window": 8},
@@ -330,7 +331,7 @@ def told(made: Any, log: tuple[Observation, ...], **noise: Any) -> list[bytes]:
 def test_it_says_whether_it_uses_the_noise_of_an_observation(name, where):
     """Exact and worthless observations make different beliefs, or no difference at all; and so do means of many."""
     made, log = make(name, where), live(name, where).log
-    assert weighs_noise(made) == (name not in {"random", "ada-opkb", "ldp"})
+    assert weighs_noise(made) == (name not in {"random", "ada-opkb", "ldp", "ata-gp-ucb", "moma-gp-ucb"})
     plain, exact, worthless = told(made, log), told(made, log, std=1e-3), told(made, log, std=1e3)
     many = told(made, log, repeats=50)
     if weighs_noise(made):

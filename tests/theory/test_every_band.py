@@ -41,5 +41,6 @@ def test_no_policy_with_a_named_width_is_left_out():
     without |= {"tgp-ucb", "ldp"}  # rewards that are truncated: their own tests count the events
     without |= {"dal"}  # the inner policy's, with the horizon's share of δ, as its own tests say
     without |= {"master-gp-ucb", "r-perp"}  # names of their own: tests/policies/test_proof_widths.py
+    without |= {"ata-gp-ucb", "moma-gp-ucb"}  # proved for a fixed design: tests/policies/test_heavy_tails.py
     named = {name for name in REGISTRY if {"B", "S"} & set(options_of(name))}
     assert named - without <= {case.policy for case in CASES}

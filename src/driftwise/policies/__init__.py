@@ -50,6 +50,8 @@ HOMES = {
     "r-perp": ("policies.r_perp", "RPerp"),
     "w-dbo": ("policies.w_dbo", "WDbo"),
     "tgp-ucb": ("policies.tgp_ucb", "TgpUcb"),
+    "ata-gp-ucb": ("policies.ata_gp_ucb", "AtaGpUcb"),
+    "moma-gp-ucb": ("policies.moma_gp_ucb", "MomaGpUcb"),
     "ldp": ("policies.ldp", "Ldp"),
 }
 REGISTRY = Registry({name: Home(f"driftwise.{module}", cls) for name, (module, cls) in HOMES.items()})

@@ -11,9 +11,12 @@ import numpy as np
 from driftwise import checks
 from driftwise.policies.base import AnyPolicy, Around, a_policy, an_instance
 from driftwise.policies.inner import inner_policy
+from driftwise.policies.robust import FIXED
 from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation, refuse_proved
 from driftwise.records import Observation
 from driftwise.rng import Stream, generator
+
+TOLD = {"ata-gp-ucb": "moment", "moma-gp-ucb": "variance"}  # inner policies for heavy tails, and what bounds these
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,9 @@ class Ldp(Around):
     blurred before they are told, by `privatise`; then give reported=True, and they are not blurred again.
 
     The inner policy is told a noise variance larger by 2h², h = 2c/ε. width="private" is the width with a proof: ȳ has
-    a second moment of v = c²(1 + 8/ε²) at most, so it is tgp-ucb's for that moment, which truncates ȳ too. Must be
-    known: a bound on the rewards. `inner` is a policy's name, and options that are not here are its own.
+    a second moment of v = c²(1 + 8/ε²) at most, so it is tgp-ucb's for that moment, which truncates ȳ too. The inner
+    policies ata-gp-ucb and moma-gp-ucb are told v, and have their own width then; moma-gp-ucb truncates nothing. Must
+    be known: a bound on the rewards. `inner` is a policy's name, and options that are not here are its own.
 
     >>> from driftwise import Candidates
     >>> policy = Ldp.of(Candidates([[0.0], [1.0]]), epsilon=2.0, window=30)
@@ -112,6 +116,8 @@ class Ldp(Around):
         mechanism = Mechanism(epsilon, bound, centre)
         if isinstance(inner, str):
             options = _with_its_noise(mechanism, inner, options)
+        if isinstance(inner, str) and inner in TOLD:
+            return cls(inner_policy("ldp", inner, space, _told(mechanism, inner, options)), mechanism, seed, reported)
         if not isinstance(width := options.get("width"), str) or width != "private":
             if isinstance(inner, str):
                 refuse_proved(options, "Laplace noise is sub-Gaussian for no R", "private")
@@ -134,6 +140,16 @@ class Ldp(Around):
 
     def within(self) -> AnyPolicy:
         return self.inner
+
+
+def _told(mechanism: Mechanism, inner: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of an inner policy for heavy tails, with the mechanism's moment and its own width for "private".
+
+    The noise of a reward within c of the centre has a variance of c² at most, and c² + 2h² with the mechanism's.
+    """
+    width = given.get("width")
+    named = {"width": FIXED} if isinstance(width, str) and width == "private" else {}
+    return {TOLD[inner]: mechanism.moment, "centre": mechanism.centre} | given | named
 
 
 def _with_its_noise(mechanism: Mechanism, inner: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,16 @@ from driftwise.lookup import address, imported, is_imported
 from driftwise.policies.own import a_policy_class, is_frozen
 
 # where descriptions are made; a package stands for the modules it imports
-SHARED = ("gp.kernels", "gp.factors", "gp.time_kernels", "gp.belief", "spaces", "theory.information", "theory.widths")
+SHARED = (
+    "gp.kernels",
+    "gp.factors",
+    "gp.features",
+    "gp.time_kernels",
+    "gp.belief",
+    "spaces",
+    "theory.information",
+    "theory.widths",
+)
 ROOMS = (*SHARED, "policies", "auto.policy", "feasible")
 
 
