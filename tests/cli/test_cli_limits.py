@@ -4,10 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 
 import pytest
+from tests.tune.scripts import alive, until
 
 from driftwise.lab.engine import SHARE, bounded, cores, perform_all
 
@@ -106,17 +106,5 @@ def test_workers_end_with_their_parent_however_it_ends():
     workers = [int(parent.stdout.readline()) for _ in range(2)]
     parent.send_signal(signal.SIGKILL)
     parent.wait()
-    for _ in range(600):
-        if not any(map(runs, workers)):
-            break
-        time.sleep(0.1)
-    assert not any(map(runs, workers))
+    until(lambda: not any(map(alive, workers)))
     parent.stdout.close()
-
-
-def runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True

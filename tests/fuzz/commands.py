@@ -275,7 +275,7 @@ def _wait(child: int) -> int:
 
 def _alone(child: int) -> bool:
     """Whether the child's whole group is gone, soon: workers look for their parent every half second."""
-    deadline = time.monotonic() + 4
+    deadline = time.monotonic() + WALL
     while time.monotonic() < deadline:
         try:
             os.killpg(child, 0)

@@ -101,7 +101,7 @@ def test_a_guard_is_free_after_an_exception_at_each_of_its_statements():
         entered = threading.Event()
         other = threading.Thread(target=guard.run, args=(entered.set,), daemon=True)
         other.start()
-        assert entered.wait(5), f"held after an exception at statement {n}"
+        assert entered.wait(60), f"held after an exception at statement {n}"
         other.join()
         if left > 0:
             assert n > 3

@@ -25,6 +25,8 @@ def note(*words):
 file = os.open(journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 note("begin", x, os.getpid(), child.pid)
 time.sleep(naps)
+while os.path.exists(journal + ".hold"):
+    time.sleep(0.01)
 note("end", x)
 print(x * x)
 """
@@ -101,12 +103,15 @@ def test_ended_by_a_signal_it_takes_its_commands_along(tuned, stop):
 
 def test_the_first_interrupt_waits_for_the_commands_under_way(tuned):
     folder, journal, start = tuned
-    tuner = start("--jobs", "2", naps=1.0)
+    hold = journal.with_name(journal.name + ".hold")
+    hold.touch()  # the commands end after it is gone
+    tuner = start("--jobs", "2")
     until(lambda: len(begun(journal)) == 2)
     tuner.send_signal(signal.SIGINT)
-    out, said = tuner.communicate()
+    until(lambda: "Waiting for the commands under way." in tuner.stderr.readline())
+    hold.unlink()
+    out, _ = tuner.communicate()
     assert tuner.returncode == 130
-    assert "Waiting for the commands under way." in said
     *steps, end = [json.loads(line) for line in out.splitlines()]
     assert [step["reward"] for step in steps] == [step["params"]["x"] ** 2 for step in steps]
     assert len(steps) == end["done"]["steps"] == 2
