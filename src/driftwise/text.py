@@ -37,6 +37,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def give_or_take(mean: float, std: float) -> str:
+    """A mean with four digits and its standard deviation with two, without an exponent as long as that is readable.
+
+    >>> give_or_take(336.27, 123.4), give_or_take(0.123456, 0.00123), give_or_take(1.5e9, 2.5e7)
+    ('336.3 ± 120', '0.1235 ± 0.0012', '1.5e+09 ± 2.5e+07')
+    """
+    rounded = float(f"{std:.2g}")
+    return f"{mean:.4g} ± {rounded:{'.0f' if 100 <= rounded < 1e4 else '.2g'}}"
+
+
 def cell(value: Any) -> Any:
     """A cell of a CSV file. Numbers stay numbers. Text that a spreadsheet would run as a formula is prefixed with '.
 

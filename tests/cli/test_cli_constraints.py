@@ -132,3 +132,8 @@ def test_what_the_study_was_made_with_is_told(good, monkeypatch):
     monkeypatch.setitem(DEFAULTS, "patience", 64)
     assert "The study was made with patience=32; the default is now 64." in good("study show s")
     assert json.loads(good("study show s --json"))["kept"] == ["made with patience=32; the default is now 64"]
+
+
+def test_a_rule_that_cannot_be_read_is_shown_with_a_mark_below_the_place(refused):
+    said = refused("study create s --float x=0:1 --where 'x > y'")
+    assert said.splitlines()[1:] == ["  x > y", "      ^"]

@@ -1,5 +1,6 @@
 """driftwise study show: one date for a change, charts as wide as the terminal, choices, costs and files of pictures."""
 
+import json
 import re
 from pathlib import Path
 
@@ -160,3 +161,25 @@ def test_a_picture_of_many_choices_has_the_best(good):
     (axes,) = figure_of(slices(study)[1][0], "").axes
     assert len(axes.get_yticklabels()) == 40
     good("study show s --picture out.png")
+
+
+def test_what_is_awaited_is_listed_with_its_id(good):
+    good("study create s --float x=0:1 --policy random")
+    asked = [json.loads(good("study ask s --json")) for _ in range(7)]
+    lines = [line for line in good("study show s").splitlines() if "awaited" in line.lower()]
+    assert lines[1:-1] == [f"Awaited: {s['id']}, x = {s['params']['x']:.6g}" for s in asked[2:]]
+    assert lines[-1] == "2 more are awaited."
+
+
+def test_in_another_context_than_the_newest(good, refused):
+    study = Study("s", {"x": Float(0, 1)}, "gp-ucb", context={"day": Choice(["week", "end"])}, path="driftwise.db")
+    for i in range(8):
+        study.observe({"x": i / 7}, i / 7 if i % 2 else -i / 7, context={"day": "week" if i % 2 else "end"})
+    assert "In the newest context, day = week:" in good("study show s")
+    assert "In the context, day = end:" in good("study show s --context day=end")
+    best = json.loads(good("study show s --context day=end --json"))["recommendation"]
+    assert best["context"] == {"day": "end"}
+    assert best["params"] == study.recommend(context={"day": "end"}).params
+    assert "context 'day'" in refused("study show s --context day=noon")
+    good("study create t --float x=0:1")
+    assert "has no context" in refused("study show t --context day=end")

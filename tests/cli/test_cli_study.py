@@ -74,6 +74,8 @@ def test_create_twice_is_the_same_study_and_otherwise_a_conflict(good, refused):
     good(CREATE)
     good(CREATE)
     assert "already exists with different settings" in refused("study create prices --float price=5:21", code=1)
+    said = refused("study create prices --float price=5:20 --int n=1:3", code=1)
+    assert "mode is Choice(values=['a', 'b']) in the study and was not given" in said
 
 
 def test_show_draws_each_parameter(good):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.feasible_worlds import Service, run_in
 
-from driftwise import Candidates, Choice, Float, Int
+from driftwise import Candidates, Choice, Float, Int, Study
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Feasible, at_least, at_most
 from driftwise.feasible.gate import ASKED, CAUTIOUS
@@ -363,6 +363,21 @@ def test_safe_asks_begin_where_it_is_safe_and_return_there_if_nothing_is():
         Observation(n, float(n), (x,), 1.0, measures=(("ms", ms),)) for n, x, ms in ((1, 0.2, 205.0), (2, 0.5, 300.0))
     ]
     assert made.choose(replay(made, over), Ask(3, 3.0)).tolist() == [0.2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_safe_steps_are_small_while_little_was_measured(seed):
+    """Two settings that are alike once led at once to one of three times the limit."""
+    latency = lambda workers: 20 + 255 / workers + 2.5 * workers  # noqa: E731
+    space, limits = {"workers": Int(1, 32)}, {"ms": at_most(90)}
+    given = {"direction": "minimize", "seed": seed, "limits": limits, "safe": True, "start": {"workers": 10}}
+    study = Study("cost", space, **given)
+    for _ in range(8):
+        s = study.ask()
+        workers = s.params["workers"]
+        study.tell(s, 3 + 0.2 * workers, measures={"ms": latency(workers)})
+        assert latency(workers) < 1.1 * 90
+    assert study.recommend().params["workers"] < 10
 
 
 def test_several_limits_share_delta():

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from driftwise.errors import InvalidInput
 from driftwise.feasible.limits import Limit, as_limits, at_least, at_most, kept_back, probability
@@ -28,6 +28,12 @@ def test_the_probability_is_that_of_a_gaussian(limit):
     np.testing.assert_allclose(
         probability(posterior(), limit, X), norm.cdf((high - mean) / std) - norm.cdf((low - mean) / std), atol=1e-12
     )
+
+
+def test_with_few_degrees_of_freedom_it_is_that_of_student():
+    mean, std = posterior().predict(X)
+    student = t.cdf((2.0 - mean) / std, df=3)
+    np.testing.assert_allclose(probability(posterior(), at_most(2.0), X, freedom=3), student, atol=1e-12)
 
 
 def test_units_of_the_measure_change_nothing():

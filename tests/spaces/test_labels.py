@@ -48,6 +48,8 @@ def test_with_coordinates_both_come_back_and_the_label_alone_is_enough():
         (lambda: Candidates(labels=["a", ""]), "a label must be 1 to 200 printable characters, got ''"),
         (lambda: Candidates(labels=["a", 2]), "a label must be 1 to 200 printable characters, got 2"),
         (lambda: Candidates(labels="abc"), "labels must be a list, as .'red', 'green'., got 'abc'"),
+        (lambda: Candidates(labels=0.5), "labels must be a list, as .'red', 'green'., got 0.5"),
+        (lambda: Candidates(100, labels=["a", "b"]), "candidates must be a table of n ≥ 1 rows"),
         (lambda: Candidates(labels=[]), "candidates must be rows of numbers"),
         (lambda: Candidates([[1.0], [2.0]], labels=["a"]), "one for each candidate, got 1 for 2"),
         (lambda: Candidates([[1.0], [1.0]], labels=["a", "b"]), "'a' and 'b' are both at"),

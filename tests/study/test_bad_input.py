@@ -169,6 +169,12 @@ def test_policies(tmp_path, policy, options, match):
     assert not (tmp_path / "a.db").exists()
 
 
+def test_a_direction_that_is_no_text():
+    for wrong in (np.arange(3), 1, ["minimize"]):
+        with pytest.raises(InvalidInput, match="direction must be 'maximize' or 'minimize'"):
+            Study("other", SPACE, policy="sw-gp-ucb", direction=wrong)
+
+
 def test_lengthscales():
     for lengthscale in (0, -1.0, math.nan, (0.1, 0.0)):
         with pytest.raises(InvalidInput, match="lengthscale"):

@@ -12,7 +12,7 @@ from rich.text import Text
 from driftwise.cli.show import wrapped
 from driftwise.records import Array
 from driftwise.study.slices import Slice
-from driftwise.text import visible
+from driftwise.text import give_or_take, visible
 
 BRAILLE = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))  # bits of the left and right column, from the top
 HEIGHT = 12
@@ -136,7 +136,7 @@ def _intervals(shown: Slice, width: int) -> Text:
     ends = [shown.mean - BAND * shown.std, shown.mean + BAND * shown.std]
     low, high = float(np.min(ends[0])), float(np.max(ends[1]))
     labels = [visible(shown.written(value)) for value in shown.values]
-    figures = [f"{mean:.4g} ± {std:.2g}" for mean, std in zip(shown.mean, shown.std, strict=True)]
+    figures = [give_or_take(mean, std) for mean, std in zip(shown.mean, shown.std, strict=True)]
     if shown.failed:
         counts = [shown.failed.count(value) for value in shown.values]
         figures = [f"{each}  {f'× {n}' if n else '':<{FAILED}}" for each, n in zip(figures, counts, strict=True)]

@@ -1,4 +1,4 @@
-"""What a user sees when something goes wrong: one or two lines on stderr, never a traceback."""
+"""What a user sees when something goes wrong: one to three lines on stderr, never a traceback."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from driftwise.text import visible
 
 DEBUG = "DRIFTWISE_DEBUG"
 STOPPED = 130
+LONGEST = 400  # characters of a line
 PAGED = 10  # a change of the world, to whoever asked for an exit code
 EXIT_CODES = (
     "Exit codes: 0 if the command succeeded; 2 if the input is wrong, such as an unknown option, study or suggestion, "
@@ -69,30 +70,31 @@ def _code(call: Callable[[], Any]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def tell(problem: str, hint: str = "") -> None:
-    """One line, and perhaps a second with a hint."""
+def tell(problem: str, *more: str) -> None:
+    """One line, and perhaps more, such as a hint."""
     print(f"driftwise: {_one_line(problem)}", file=sys.stderr)
-    if hint:
-        print(f"  {_one_line(hint)}", file=sys.stderr)
+    for line in more:
+        print(f"  {visible(line)[:LONGEST]}", file=sys.stderr)
 
 
-def lines_of(error: Exception) -> tuple[str, str]:
-    """The problem, and a hint or nothing."""
+def lines_of(error: Exception) -> tuple[str, ...]:
+    """The problem, and what follows it: a hint, or the rule that cannot be read with a mark below the place."""
     if hasattr(error, "format_message"):  # the parser's own: an unknown option, a missing value
         usage = getattr(error, "ctx", None)
         problem = _one_line(error.format_message()).removesuffix(".") + _value_of(error)
-        return problem, f"see: {usage.command_path} --help" if usage else ""
+        return (problem, f"see: {usage.command_path} --help") if usage else (problem,)
     if isinstance(error, DriftwiseError):
-        return str(error), ""
+        problem, *more = str(error).split("\n  ")[:3]
+        return problem, *more
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror.lower()}: {error.filename}" if error.filename else error.strerror.lower(), ""
+        return (f"{error.strerror.lower()}: {error.filename}" if error.filename else error.strerror.lower(),)
     if isinstance(error, UnicodeEncodeError):
-        return f"text must be valid Unicode, got {error.object!r:.80}", ""
+        return (f"text must be valid Unicode, got {error.object!r:.80}",)
     if _has_nul(error):
-        return "a path cannot contain the character NUL; give another", ""
+        return ("a path cannot contain the character NUL; give another",)
     for kind, why in BEYOND.items():
         if isinstance(error, kind) or (kind is ArithmeticError and _out_of_domain(error)):
-            return f"{why} ({type(error).__name__}: {error})", ""
+            return (f"{why} ({type(error).__name__}: {error})",)
     return (
         f"something unexpected happened ({type(error).__name__}: {_one_line(str(error))})",
         f"this is a bug; {DEBUG}=1 shows the traceback, which helps us to fix it",
@@ -125,6 +127,6 @@ def _out_of_domain(error: Exception) -> bool:
     return isinstance(error, ValueError) and known
 
 
-def _one_line(message: str, longest: int = 400) -> str:
+def _one_line(message: str) -> str:
     line = visible(" ".join(message.split()))
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

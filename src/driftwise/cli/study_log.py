@@ -38,8 +38,8 @@ def correct(
 ) -> None:
     """Replace the outcome of an observation, for example a reward that was typed wrong.
 
-    The whole outcome is replaced: what you do not give, such as a measure, it no longer has. What was told stays in the
-    log, and the belief is as if the outcome had always been the corrected one. A retracted observation comes back.
+    Measures that you do not give stay as they are. What was told stays in the log, and the belief is as if the outcome
+    had always been the corrected one. A retracted observation comes back.
 
     [bold]Example[/bold]
 

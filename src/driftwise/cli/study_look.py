@@ -15,6 +15,7 @@ from driftwise.cli.options import DEFAULT, At, File, InContext, Json, Name, Pinn
 from driftwise.cli.study_words import in_context
 from driftwise.study import Study
 from driftwise.text import as_json as json_text
+from driftwise.text import give_or_take
 
 LONGEST = 86_400.0  # seconds between two looks
 
@@ -66,7 +67,7 @@ def predict(
     if as_json:
         show.as_json(study_status.prediction_for_scripts(study, found))
         return
-    show.say((f"{found.mean:.4g} ± {found.std:.2g}", "bold"), " is expected.")
+    show.say((give_or_take(found.mean, found.std), "bold"), " is expected.")
     if found.works < 1:
         show.say(f"It works with probability {found.works:.2f}.")
     for line in study_status.limits_in_words(study, found):

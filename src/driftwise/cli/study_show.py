@@ -14,11 +14,11 @@ from driftwise.cli import files, show, study_status
 from driftwise.cli.chart import chart, legend
 from driftwise.cli.options import DEFAULT, File, Json, Name
 from driftwise.cli.over_time import over_time
-from driftwise.cli.study_words import setting
+from driftwise.cli.study_words import in_context, setting
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.records import Recommendation
+from driftwise.records import Params, Recommendation
 from driftwise.study import Study
-from driftwise.study.slices import Slice, slices
+from driftwise.study.slices import Slice, newest_context, slices
 from driftwise.text import counted
 
 
@@ -36,14 +36,18 @@ def show_study(
     only_time: Annotated[
         bool, typer.Option("--over-time", help="Show only how the world moved. This needs the policy auto.")
     ] = False,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(help="Show it in this context; give all of its parameters.", metavar="NAME=VALUE"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show where a study stands and what it believes.
 
     For each parameter, a chart shows the mean of the posterior and two standard deviations around it, while the other
-    parameters are at the best setting, and • and × are what was observed and what failed. With a context it is that of
-    the newest observation. With the policy auto it also shows how the world moved: the rate of drift, the
-    observations in use, and the abrupt changes.
+    parameters are at the best setting, and • and × are what was observed and what failed. A study with a context is
+    shown in that of the newest observation unless you give another. With the policy auto it also shows how the world
+    moved: the rate of drift, the observations in use, and the abrupt changes.
 
     [bold]Examples[/bold]
 
@@ -57,27 +61,31 @@ def show_study(
 
         files.check(picture, inputs=[path])
         format_of(picture)
+    inside = newest_context(study)
+    if context:
+        inside = in_context(study, context)
+        study.description.pins(inside, None)  # refused here if it is not one of the study's
     if as_json:
-        show.as_json(study_status.for_scripts(study))
+        show.as_json(study_status.for_scripts(study, inside))
     elif only_time:
         _show_over_time(study, picture)
     elif picture is not None:
         from driftwise.cli.study_pictures import save_belief
 
-        save_belief(_only(parameter, slices(study)[1])[0], study, picture)
+        save_belief(_only(parameter, slices(study, inside)[1])[0], study, picture)
     else:
-        _show_all(study, parameter)
+        _show_all(study, parameter, inside)
 
 
-def _show_all(study: Study, parameter: str | None) -> None:
+def _show_all(study: Study, parameter: str | None, context: Params | None) -> None:
     study_status.head(study.describe())
-    for line in (*study_status.definition(study), *study_status.failures(study)):
+    for line in (*study_status.definition(study), *study_status.failures(study), *study_status.awaited(study)):
         show.paragraph(line)
     if not study.describe().counts.rewards:
         show.paragraph("It has no rewards yet; ask, and tell at least one.")
         return
     try:
-        best, drawn = slices(study)
+        best, drawn = slices(study, context)
     except InvalidInput as nothing:  # a policy without a posterior
         show.paragraph(str(nothing))
         return
@@ -97,7 +105,8 @@ def _show_all(study: Study, parameter: str | None) -> None:
 
 def _show_best(study: Study, best: Recommendation) -> None:
     if best.context is not None:
-        show.paragraph(f"In the newest context, {setting(best.context)}:")
+        newest = "newest " if best.context == newest_context(study) else ""
+        show.paragraph(f"In the {newest}context, {setting(best.context)}:")
     show.paragraph("Best now: ", *study_status.expected(best))
     if not best.sure:
         show.paragraph(study_status.doubt(study))

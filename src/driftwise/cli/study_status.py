@@ -12,10 +12,10 @@ from driftwise.auto.drift_history import STILL, Moment
 from driftwise.cli import show
 from driftwise.cli.study_words import setting, suggestion_for_scripts
 from driftwise.errors import InvalidInput
-from driftwise.records import Prediction, Recommendation, Suggestion
+from driftwise.records import Params, Prediction, Recommendation, Suggestion
 from driftwise.study import Study, Summary
-from driftwise.study.slices import MOST, newest_context
-from driftwise.text import counted, visible
+from driftwise.study.slices import MOST
+from driftwise.text import counted, give_or_take, visible
 
 LISTED = 5  # abrupt changes that are told in words
 SETTINGS = 3  # settings that failed, of which one is told
@@ -25,7 +25,7 @@ Words = list[str | tuple[str, str]]  # texts, and pairs of a text and its style
 
 
 def expected(best: Recommendation) -> Words:
-    return [(setting(best.params), "bold"), f", where {best.mean:.4g} ± {best.std:.2g} is expected"]
+    return [(setting(best.params), "bold"), f", where {give_or_take(best.mean, best.std)} is expected"]
 
 
 def doubt(study: Study) -> str:
@@ -62,6 +62,13 @@ def failures(study: Study) -> list[str]:
     return [f"{counted(count, 'observation')} failed" + (f", last at {where}." if where else ", but none of late.")]
 
 
+def awaited(study: Study) -> list[str]:
+    """The newest suggestions without a reward, with the ids by which they are told."""
+    waiting = study.pending()
+    lines = [f"Awaited: {s.id}, {setting(s.params)}" for s in waiting[-LISTED:]]
+    return [*lines, f"{len(waiting) - LISTED} more are awaited."] if len(waiting) > LISTED else lines
+
+
 def limits_in_words(study: Study, found: Prediction) -> list[str]:
     """Each limit: what is expected of its measure at a setting, and how probably it holds."""
     lines = []
@@ -71,7 +78,7 @@ def limits_in_words(study: Study, found: Prediction) -> list[str]:
             continue
         mean, std = found.measures[name]
         sure = _probability(found.holds[name])
-        lines.append(f"{visible(name)} is {mean:.4g} ± {std:.2g} there, and {limit} with probability {sure}.")
+        lines.append(f"{visible(name)} is {give_or_take(mean, std)} there, and {limit} with probability {sure}.")
     return lines
 
 
@@ -128,11 +135,10 @@ def prediction_for_scripts(study: Study, found: Prediction) -> dict[str, Any]:
     return {"mean": found.mean, "std": found.std, "works": found.works, "measures": measures}
 
 
-def for_scripts(study: Study) -> dict[str, Any]:
+def for_scripts(study: Study, context: Params | None) -> dict[str, Any]:
     """All that `show` has to say, for scripts."""
     made = summary_for_scripts(study.describe())
     waiting = [_pending(s) for s in study.pending()]
-    context = newest_context(study)
     try:
         best = study.recommend(context=context)
         found = study.predict(best.params, context=context)

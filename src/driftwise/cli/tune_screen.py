@@ -17,7 +17,7 @@ from driftwise.cli import show
 from driftwise.cli.study_words import setting
 from driftwise.records import Recommendation
 from driftwise.text import as_json as json_text
-from driftwise.text import counted, visible
+from driftwise.text import counted, give_or_take, visible
 from driftwise.tune import TunedStep, Tuner
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -116,7 +116,7 @@ def _now(tuner: Tuner) -> str:
 
 
 def expectation(best: Recommendation) -> str:
-    return f"{best.mean:.4g} ± {best.std:.2g}" + ("" if best.sure else ", not sure yet")
+    return give_or_take(best.mean, best.std) + ("" if best.sure else ", not sure yet")
 
 
 def last_words(tuner: Tuner) -> None:

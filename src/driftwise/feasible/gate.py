@@ -47,10 +47,11 @@ class MeasuredLimit:
     limit: Limit
     enough: float
     backoff: float = 0.0  # from the limit
+    freedom: float = math.inf  # degrees of freedom of the scale of the measure; ∞ if it is known
 
     def holds(self, X: Array) -> Array:
         """The probability that the limit holds: (m,)."""
-        return probability(self.belief, self.limit, X, backoff=self.backoff)
+        return probability(self.belief, self.limit, X, backoff=self.backoff, freedom=self.freedom)
 
 
 @dataclass(frozen=True, eq=False)

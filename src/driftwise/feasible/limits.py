@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -90,20 +90,22 @@ def _pair(name: str, given: Any) -> tuple[str, Limit]:
     return checks.name("a measure's name", given[0]), given[1]
 
 
-def probability(belief: Belief, limit: Limit, X: Array, *, backoff: float = 0.0) -> Array:
+def probability(belief: Belief, limit: Limit, X: Array, *, backoff: float = 0.0, freedom: float = math.inf) -> Array:
     """P(low + backoff ≤ g(x) ≤ high − backoff) for the rows of X: (m,).
 
     Where measures are standardised, their scale is that of the settings tried so far, which says little about others.
     It is taken to be at least the distance from their mean to the limit: of a setting without any tried one nearby,
-    nobody knows by more than one standard deviation that it is within.
+    nobody knows by more than one standard deviation that it is within. `freedom` are the degrees of freedom of that
+    scale: with few the deviation is Student's, and with infinitely many it is Gaussian.
     """
     mean, std = belief.predict(X)
     location, scale = belief.units
     spread = scale if belief.units == (0.0, 1.0) else max(scale, limit.margin(location))
     centre, width = location + scale * mean, np.maximum(spread * std, 1e-300)
     low, high = limit.ends
-    below, above = ndtr((low + backoff - centre) / width), ndtr((high - backoff - centre) / width)
-    return np.asarray(np.maximum(above - below, 0.0))
+    below, above = ((end - centre) / width for end in (low + backoff, high - backoff))
+    within = ndtr(above) - ndtr(below) if freedom == math.inf else stdtr(freedom, above) - stdtr(freedom, below)
+    return np.asarray(np.maximum(within, 0.0))
 
 
 def kept_back(values: Iterable[float], limit: Limit, delta: float) -> float:

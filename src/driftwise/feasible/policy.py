@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -201,7 +202,9 @@ class Feasible(Around):
             return MeasuredLimit(belief, limit, levels.holding)
         delta, recent = self.delta / len(self.limits), state.entries
         values = (seen.y for entry in recent if (seen := measured(entry, name)))
-        return MeasuredLimit(belief, limit, 1 - delta, kept_back(values, limit, delta))
+        known = belief.units == (0.0, 1.0)  # the scale of the measure; else it is estimated from what was measured
+        freedom = math.inf if known else float(max(len(belief) - 1, 1))
+        return MeasuredLimit(belief, limit, 1 - delta, kept_back(values, limit, delta), freedom)
 
     def _points(self, state: FeasibleState) -> tuple[Point, ...]:
         """The settings tried, after the one known to be safe."""

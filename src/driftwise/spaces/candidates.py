@@ -51,8 +51,8 @@ class Candidates:
         given = points if points is not None else coordinates
         if labels is None and _are_labels(given):
             given, labels = None, given
-        known = () if labels is None or len(labels) == 0 else as_labels(labels)
-        rows = () if known and (given is None or len(given) == 0) else _rows(given)
+        known = () if labels is None else as_labels(labels)
+        rows = () if known and (given is None or (isinstance(given, list | tuple) and not given)) else _rows(given)
         if known and rows:
             _check_told_apart(rows, known)
         object.__setattr__(self, "coordinates", rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SHOWN = 5
+MISSING = object()  # what only one of two descriptions has
 
 
 def difference(stored: Any, given: Any) -> str:
@@ -19,6 +20,10 @@ def difference(stored: Any, given: Any) -> str:
 
 def contrast(path: str, stored: Any, given: Any) -> str:
     """One difference in words."""
+    if given is MISSING:
+        return f"{path} is {short(stored)} in the study and was not given"
+    if stored is MISSING:
+        return f"{path} is not in the study, {short(given)} was given"
     return f"{path} is {short(stored)} in the study, {short(given)} was given"
 
 
@@ -33,6 +38,10 @@ def differences(stored: Any, given: Any, path: str = "") -> Iterator[tuple[str, 
     if isinstance(stored, dict) and isinstance(given, dict) and stored.get("type") == given.get("type"):
         for name in {**stored, **given}:
             yield from differences(stored.get(name), given.get(name), f"{path}.{name}" if path else name)
+    elif _are_named(stored) and _are_named(given) and len(stored) != len(given):
+        before, after = dict(stored), dict(given)
+        for name in {**before, **after}:
+            yield from differences(before.get(name, MISSING), after.get(name, MISSING), f"{path}.{name}")
     elif isinstance(stored, list) and isinstance(given, list) and len(stored) == len(given):
         for i, (a, b) in enumerate(zip(stored, given, strict=True)):
             named = _is_named(a) and _is_named(b) and a[0] == b[0]
@@ -44,6 +53,10 @@ def differences(stored: Any, given: Any, path: str = "") -> Iterator[tuple[str, 
 def _is_named(item: Any) -> bool:
     """Whether the item is a pair of a name and a parameter."""
     return isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], dict)
+
+
+def _are_named(items: Any) -> bool:
+    return isinstance(items, list) and all(map(_is_named, items))
 
 
 def short(value: Any) -> str:

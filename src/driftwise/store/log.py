@@ -245,7 +245,7 @@ class SqlLog:
     def _suggestion(self, view: SqlView, id: str) -> rows.Row:
         row = view.suggestion(id)
         if row is None:
-            raise NotFoundError(f"study {self.name!r} has no suggestion {id!r:.80}")
+            raise NotFoundError(f"study {self.name!r} has no suggestion {id!r:.80}; `study show` lists those awaited")
         return row
 
     # --- corrections --------------------------------------------------------------------------------------------

@@ -183,7 +183,8 @@ def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Map
     context = fields.pop("context", None)
     whole = space if context is None or space is None else joint(_settings(space), context)
     inside = None if context is None else _context(context)
-    if fields.get("direction") == "minimize" and options.get("history") is not None:  # a policy maximises
+    minimise = isinstance(fields.get("direction"), str) and fields["direction"] == "minimize"
+    if minimise and options.get("history") is not None:  # a policy maximises
         options = {**options, "history": negated(options["history"])}
     made = settings_given.policy_of(policy, whole, options)
     if "where" in fields:
@@ -233,7 +234,8 @@ def agreed_with(now: Description, stored: Description, name: str) -> Description
     found = settings_given.conflict(stored.given, before, now.given or {}, after)
     if found:
         raise ConflictError(
-            f"study {name!r} already exists with different settings: {found}; use Study.open, or another name"
+            f"study {name!r} already exists with different settings: {found}; "
+            "open it without these (Study.open), or take another name"
         )
     for each in settings_given.kept(stored.given, before, given=now.given, defaults=DEFAULTS):
         logger.info("study %r was %s", name, each)

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from driftwise.errors import InvalidInput
-from driftwise.text import visible
+from driftwise.text import give_or_take, visible
 
 if TYPE_CHECKING:
     from driftwise.study.readings import Reading
@@ -39,7 +39,7 @@ def _recommended(study: Study) -> str:
     except InvalidInput as error:  # no rewards yet, or a policy that believes nothing
         return str(error)
     setting = ", ".join(f"{name} = {value}" for name, value in best.params.items())
-    return f"{setting}: {best.mean:.4g} ± {best.std:.2g}{'' if best.sure else ' (not sure)'}"
+    return f"{setting}: {give_or_take(best.mean, best.std)}{'' if best.sure else ' (not sure)'}"
 
 
 def picture(rows: Sequence[Reading]) -> str:
