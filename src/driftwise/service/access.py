@@ -74,10 +74,18 @@ async def caller(request: Request) -> Caller:
         if token is not None:
             _check_origin(request, cookie)
             return Caller(token, address, cookie)
-    if await service.studies.run(service.tokens.any) or not service.settings.is_local:
+    if await needs_token(service):
         raise _no_token("this needs a token; send it as `Authorization: Bearer TOKEN`")
     _check_page(request)
     return Caller(EVERYTHING, address)
+
+
+async def needs_token(service: Service) -> bool:
+    """Whether whoever calls must bring a token along."""
+    if not service.settings.is_local:
+        return True
+    known = service.tokens.known_any()
+    return await service.studies.run(service.tokens.any) if known is None else known
 
 
 async def _find(service: Service, text: str) -> AccessToken | None:
@@ -107,9 +115,16 @@ def _check_page(request: Request) -> None:
         raise Refused(403, "a page of another site may not use this service; call it from a program with a token")
 
 
-def study_name(name: Annotated[str, Path(description="The name of a study.", min_length=1, max_length=800)]) -> str:
-    """The study that a path names. `paths.Segments` has written its slashes so that they separate nothing."""
+def unescaped(name: str) -> str:
+    """The study that a segment of a path names. `headers.as_segments` has escaped its slashes."""
     return name.replace("%2F", "/").replace("%25", "%")
+
+
+InPath = Annotated[str, Path(description="The name of a study.", min_length=1, max_length=800)]
+
+
+async def study_name(name: InPath) -> str:  # a function that is not async would be called in a thread
+    return unescaped(name)
 
 
 StudyName = Annotated[str, Depends(study_name)]
@@ -122,7 +137,7 @@ def needs(scope: str) -> Any:
         request: Request, who: Annotated[Caller, Depends(caller)], _: Annotated[Any, Depends(BEARER)] = None
     ) -> Caller:
         name = request.path_params.get("name")
-        who.check(scope, None if name is None else study_name(name))
+        who.check(scope, None if name is None else unescaped(name))
         await service_of(request).limits.take(who.id)
         return who
 

@@ -6,12 +6,13 @@ import importlib
 import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
 
-from driftwise.service import problems
+from driftwise.service import access, problems
 from driftwise.service.api import asking, events, log, saying, sessions, studies
 from driftwise.service.api.replies import Health
 from driftwise.service.headers import Headers
@@ -49,17 +50,14 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.service = service
     problems.install(app, settings)
     app.include_router(_health())
-    for module in (studies, asking, saying, log, sessions, events):
+    for module in (asking, saying, log, studies, sessions, events):  # what is called often is found first
         app.include_router(module.router, prefix="/v1")
     for part in PARTS:
         if importlib.util.find_spec(f"driftwise.service.{part}") is not None:
             importlib.import_module(f"driftwise.service.{part}").install(app, service)
 
-    async def needs_token() -> bool:
-        return not settings.is_local or await service.studies.run(service.tokens.any)
-
     app.add_middleware(Bounded, settings=settings)
-    app.add_middleware(Headers, settings=settings, needs_token=needs_token)
+    app.add_middleware(Headers, settings=settings, needs_token=partial(access.needs_token, service))
     app.add_middleware(Logged, telemetry=Telemetry())
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

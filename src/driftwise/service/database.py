@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Collection
 from dataclasses import fields
 from pathlib import Path
@@ -36,6 +37,7 @@ class Database:
         self._settings = settings
         open_store(settings.store)  # a file is made, or refused if it is none of ours
         self._engine = _engine(settings)
+        weakref.finalize(self, self._engine.dispose)
         self._writing = threading.Lock()  # SQLite has one writer: threads wait here, without asking again and again
         self.create(metadata)
 

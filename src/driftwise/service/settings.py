@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -76,6 +77,7 @@ class ServiceSettings:
         return text
 
 
+@lru_cache(maxsize=1000)
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine itself.
 

@@ -10,15 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
+from zlib import crc32
 
 from driftwise.errors import ConflictError, NotFoundError, StoreError
 from driftwise.service.database import Database
 from driftwise.service.events import Events, StudyEvent
+from driftwise.service.groups import GroupedCall, Lane, number_of
 from driftwise.service.settings import ServiceSettings
 from driftwise.store import open_store
 from driftwise.study import Study
 
 Result = TypeVar("Result")
+LANES = 3  # groups that are written at the same time, each of other studies
 Work = Callable[[Study], Result]  # picklable, because it may run in another process: operator.methodcaller, a partial
 
 
@@ -88,13 +91,22 @@ class Studies:
         self._turns = Turns()
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="study")
         self._events = Events(settings, database)
+        self._lanes: list[Lane] = []
 
     async def __aenter__(self) -> Studies:
         await self._events.start()
+        count = LANES if self.settings.is_postgres else 1  # SQLite has one writer
+        self._lanes = [self._lane() for _ in range(count)]
         return self
+
+    def _lane(self) -> Lane:
+        kept = OpenStudies(self.settings.store, self.settings.studies)
+        return Lane(self.store, kept.get, kept.forget, asyncio.get_running_loop())
 
     async def __aexit__(self, *_: object) -> None:
         await self._events.stop()
+        for lane in self._lanes:
+            await asyncio.to_thread(lane.stop)
         await asyncio.to_thread(self._threads.shutdown)
         self.store.close()
 
@@ -114,6 +126,16 @@ class Studies:
         """The same for what reads or writes the log alone, as `tell`: it does not wait for the policy's choices."""
         return await self._now(name, work)
 
+    async def write(self, name: str, work: Work[Result]) -> Result:
+        """The same for what writes the log and needs no policy: together with other calls, in one transaction."""
+        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(self.settings.seconds):
+                self._lanes[crc32(name.encode()) % len(self._lanes)].put(GroupedCall(name, work, answer))
+                return await answer
+        finally:
+            self.nudge(name)
+
     async def _now(self, name: str, work: Work[Result]) -> Result:
         try:
             async with asyncio.timeout(self.settings.seconds):
@@ -122,11 +144,15 @@ class Studies:
             self.nudge(name)
 
     def _on_study(self, name: str, work: Work[Result]) -> Result:
+        study = self._kept.get(name)
         try:
-            return work(self._kept.get(name))
+            return work(study)
         except StoreError:
-            self._kept.forget(name)  # another process may have renamed it, or replaced the file
-            raise
+            self._kept.forget(name)  # another process may have renamed it
+            fresh = self._kept.get(name)
+            if number_of(fresh) == number_of(study):
+                raise
+            return work(fresh)
 
     async def names(self) -> list[str]:
         """The names of all studies, sorted."""
@@ -166,6 +192,8 @@ class Studies:
 
     def _gone(self, name: str) -> None:
         self._kept.forget(name)
+        for lane in self._lanes:
+            lane.forget(name)
         self.nudge(name)
 
     # --- what changed -------------------------------------------------------------------------------------------

@@ -178,12 +178,17 @@ class Tokens:
 
     def any(self) -> bool:
         """Whether there is a token that holds. If there is none, whoever reaches the service may do everything."""
-        when, known = self._any
-        if time.monotonic() - when > FRESH:
+        known = self.known_any()
+        if known is None:
             now = time.time()
             known = any(token.holds(now) for token in self.list())
             self._any = (time.monotonic(), known)
         return known
+
+    def known_any(self) -> bool | None:
+        """The same, without reading the store; None if it would have to be read."""
+        when, known = self._any
+        return known if time.monotonic() - when <= FRESH else None
 
     def is_fresh(self, text: str) -> bool:
         """Whether `find` of this text and `any` would answer without reading the store."""

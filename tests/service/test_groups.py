@@ -1,0 +1,126 @@
+"""Group commit: calls that arrive together are one transaction, and each has its own answer."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from operator import methodcaller
+
+import pytest
+
+from driftwise import Float, Study
+from driftwise.errors import ConflictError, NotFoundError, StoreError
+from driftwise.service.database import Database
+from driftwise.service.settings import ServiceSettings
+from driftwise.service.studies import Studies
+from driftwise.store import open_store
+
+BOX = {"x": Float(0, 1)}
+
+
+@pytest.fixture(params=["file", "server"])
+def store(request, tmp_path):
+    return str(tmp_path / "a.db") if request.param == "file" else request.getfixturevalue("address")
+
+
+def written(store, calls):
+    """The answers to calls that are there before the first group begins, and how many transactions there were."""
+    settings = ServiceSettings(store=store)
+    transactions = 0
+
+    async def run():
+        nonlocal transactions
+        async with Studies(settings, Database(settings)) as studies:
+            before = studies.store.writing
+
+            def counted(*args, **options):
+                nonlocal transactions
+                transactions += 1
+                return before(*args, **options)
+
+            studies.store.writing = counted
+            for lane in studies._lanes[1:]:
+                lane.stop()
+            del studies._lanes[1:]
+            lane = studies._lanes[0]
+            with lane.there:  # the thread cannot take a group before all calls are there
+                tasks = [asyncio.ensure_future(studies.write(name, work)) for name, work in calls]
+                while len(lane.waiting) < len(calls):
+                    await asyncio.sleep(0)
+            answers = await asyncio.gather(*tasks, return_exceptions=True)
+            del studies.store.writing
+            return answers
+
+    return asyncio.run(run()), transactions
+
+
+def test_what_arrives_together_is_one_transaction_with_an_answer_for_each(store):
+    studies = [Study(f"s{i}", BOX, "random", path=store) for i in range(3)]
+    asked = [study.ask() for study in studies for _ in range(2)]
+    names = [f"s{i // 2}" for i in range(6)]
+    calls = [(name, methodcaller("tell", s.id, float(i))) for i, (name, s) in enumerate(zip(names, asked, strict=True))]
+    answers, transactions = written(store, calls)
+    assert [answer.new for answer in answers] == [True] * 6
+    assert transactions == 1
+    assert [seen.reward for study in studies for seen in study.observations()] == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_an_error_is_its_callers_alone(store):
+    study = Study("s", BOX, "random", path=store)
+    first, second = study.ask(), study.ask()
+    study.tell(first, 1.0)
+    calls = [
+        ("s", methodcaller("tell", first.id, 2.0)),
+        ("s", methodcaller("tell", second.id, 3.0)),
+        ("s", methodcaller("observe", {"x": 0.5}, 4.0, key="k")),
+        ("s", methodcaller("observe", {"x": 0.5}, 4.0, key="k")),
+        ("s", methodcaller("tell", "99-none", 1.0)),
+        ("none", methodcaller("tell", first.id, 1.0)),
+    ]
+    answers, _ = written(store, calls)
+    assert [type(answer) for answer in answers[:1]] == [ConflictError]
+    assert (answers[1].new, answers[2].new, answers[3].new) == (True, True, False)
+    assert [type(answer) for answer in answers[4:]] == [NotFoundError, NotFoundError]
+    assert [seen.reward for seen in study.observations()] == [1.0, 3.0, 4.0]
+
+
+def test_a_store_that_fails_answers_everybody_and_stores_nothing(tmp_path, monkeypatch):
+    path = str(tmp_path / "a.db")
+    study = Study("s", BOX, "random", path=path)
+    asked = [study.ask() for _ in range(3)]
+
+    def full(*_, **__):
+        raise StoreError("the disk is full; make room and try again")
+
+    monkeypatch.setattr(open_store(path)._link, "commit", full)
+    answers, _ = written(path, [("s", methodcaller("tell", s.id, 1.0)) for s in asked])
+    assert {type(answer) for answer in answers} == {StoreError}
+    monkeypatch.undo()
+    assert list(study.observations()) == []
+    answers, _ = written(path, [("s", methodcaller("tell", s.id, 1.0)) for s in asked])
+    assert all(answer.new for answer in answers)
+
+
+def test_a_study_that_was_deleted_and_made_again_elsewhere_is_found(served, tmp_path):
+    path = tmp_path / "a.db"
+    url = served(path)
+    there = Study("s", BOX, "random", path=url)
+    there.tell(there.ask(), 1.0)
+    Study.open("s", path=path).delete()
+    with pytest.raises(NotFoundError):
+        there.observe({"x": 0.5}, 1.0)
+    Study("s", BOX, "random", path=path, seed=7)
+    assert there.observe({"x": 0.5}, 2.0).number == 1
+    assert there.ask().number == 2
+
+
+def test_many_clients_at_once_lose_and_double_nothing(served, store):
+    url = served(store)
+    studies = [Study(f"s{i}", BOX, "random", path=url) for i in range(4)]
+    asked = [(study, s) for study in studies for s in study.ask(n=25)]
+    with ThreadPoolExecutor(8) as pool:
+        twice = [*asked, *asked[::5]]
+        receipts = list(pool.map(lambda pair: pair[0].tell(pair[1], float(pair[1].number)), twice))
+    assert sum(receipt.new for receipt in receipts) == 100
+    for study in studies:
+        assert [(o.number, o.reward) for o in study.observations()] == [(n, float(n)) for n in range(1, 26)]
