@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,11 +17,10 @@ from driftwise.gp.kernels import Kernel, Scaled
 from driftwise.plots.files import format_of
 from driftwise.theory.bounds import Bound, Problem
 from driftwise.theory.domains import AGREE, Domain, domain
-from driftwise.theory.information import MaximumGain
 from driftwise.theory.lower import Lower, lower_bound, lower_order, two_points
 from driftwise.theory.promises import Promise, Tightest, promises, tightest
 
-NOISE, NOISES = 0.01, (0.01, 0.1, 0.3, 1.0, 3.0)  # λ of the theorems, and those of the best bounds, if not given
+NOISE = 0.01  # λ of the theorems, if it is not given
 HEADER = ("policy", "P_T", "H or w", "γ", "β", "drift", "estimation", "bound", "sharper bound")
 BEST_HEADER = ("policy", "H or w", "λ", "drift", "estimation", "bound", "of 2BT")
 
@@ -82,14 +82,15 @@ def theory(
         gain = found.gain
         problem = Problem(gain.upper, horizon, noise=known, **told)
         stated = promises(problem, estimate=gain)
-        best = tightest(_problems(gain, horizon, told, NOISES if noise is None else (noise,)))
+        of_noise = partial(_problem, found, horizon, told)
+        best = tightest(of_noise, noise=noise)
         C, G = two_points(used, np.array(gain.points))
         lower, orders = lower_bound(problem, contrast=C, reach=G), lower_order(used, dim, problem)
         if picture is not None:
             from driftwise.cli.theory_picture import save_bounds  # slow to import
 
             smallest = min(best, key=lambda row: row.bound.total).noise
-            save_bounds(_problems(gain, horizon, told, (smallest,))[0], picture, contrast=C, reach=G)
+            save_bounds(of_noise(smallest), picture, contrast=C, reach=G)
     if as_json:
         given = {"kernel": kernel, "dim": dim, "horizon": horizon, "budget": budget}
         given |= {"B": B, "R": R, "noise": known, "delta": delta, "points": found.points}
@@ -119,10 +120,9 @@ def theory(
     console.print(_word("The best bounds", [row.bound for row in best]))
 
 
-def _problems(gain: MaximumGain, horizon: int, told: dict[str, float], noises: tuple[float, ...]) -> list[Problem]:
-    """The same problem with each λ."""
-    gains = [gain if noise == gain.noise else MaximumGain(gain.kernel, noise, gain.points) for noise in noises]
-    return [Problem(each.upper, horizon, noise=each.noise, **told) for each in gains]
+def _problem(found: Domain, horizon: int, told: dict[str, float], noise: float) -> Problem:
+    """The problem with this λ."""
+    return Problem(found.with_noise(noise).upper, horizon, noise=noise, **told)
 
 
 def _bounded(kernel: Kernel, dim: int) -> tuple[Kernel, float]:
@@ -194,7 +194,7 @@ def _row(promise: Promise) -> tuple[str, ...]:
 def _best_row(row: Tightest) -> tuple[str, ...]:
     bound = row.bound
     parts = (f"{bound.drift:.3g}", f"{bound.estimation:.3g}", _marked(bound), f"{bound.total / bound.trivial:.2f}")
-    return (row.policy, str(row.memory), f"{row.noise:g}", *parts)
+    return (row.policy, str(row.memory), f"{row.noise:.3g}", *parts)
 
 
 def _marked(bound: Bound) -> str:

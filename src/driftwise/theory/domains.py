@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftwise import checks
-from driftwise.gp.kernels import Kernel, Linear, Scaled
+from driftwise.gp.kernels import Kernel
 from driftwise.records import Array
 from driftwise.theory.information import MaximumGain
+from driftwise.theory.linear_gain import LinearGain, is_linear
 
 DIMENSIONS, POINTS = 1000, 10_000  # of which γ is computed: a table of 80 MB at most
 FIRST, LAST = 128, 1024  # points of the first and of the last refinement
 AGREE = 0.01  # two refinements agree if γ differs by no more than this share
-CORNERS = 10  # dimensions up to which all corners of the cube are taken
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,20 @@ class Domain:
     `growth` says by which share γ grew when their number was last doubled; None: they were given, not refined.
     """
 
-    gain: MaximumGain
-    exact: bool = False
+    gain: MaximumGain | LinearGain
     growth: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        return isinstance(self.gain, LinearGain)
+
+    def with_noise(self, noise: float) -> MaximumGain | LinearGain:
+        """γ on the same points with another λ."""
+        if noise == self.gain.noise:
+            return self.gain
+        if isinstance(self.gain, LinearGain):
+            return LinearGain.of(self.gain.kernel, self.gain.dim, noise)
+        return MaximumGain(self.gain.kernel, noise, self.gain.points)
 
     @property
     def points(self) -> int:
@@ -41,19 +52,20 @@ class Domain:
 def domain(kernel: Kernel, dim: int, noise: float, n: int, *, points: int | None = None) -> Domain:
     """The points for γ_n: as many as given, else doubled until both ends of γ's interval agree to 1%, or to 1,024.
 
-    A linear kernel needs the corners only: σ² is a convex function of x, so that the best design is made of corners.
+    A linear kernel needs no points: its γ is bounded on the whole cube, in any dimension.
 
-    >>> domain(Linear(), 2, 1.0, 10).points
-    4
+    >>> from driftwise.gp.kernels import Linear
+    >>> domain(Linear(), 40, 1.0, 10).exact
+    True
     """
-    if is_linear(kernel) and points is None and checks.count("dim", dim) <= CORNERS:
-        return Domain(_gain(kernel, noise, corners(dim)), exact=True)
+    if is_linear(kernel) and points is None:
+        return Domain(LinearGain.of(kernel, dim, noise))
     if points is not None:
-        return Domain(_gain(kernel, noise, _spread(kernel, dim, points)))
-    size, found = FIRST, _gain(kernel, noise, _spread(kernel, dim, FIRST))
+        return Domain(_gain(kernel, noise, cube(dim, points)))
+    size, found = FIRST, _gain(kernel, noise, cube(dim, FIRST))
     while True:
         size, before = 2 * size, found
-        found = _gain(kernel, noise, _spread(kernel, dim, size))
+        found = _gain(kernel, noise, cube(dim, size))
         growth = max(_change(before(n), found(n)), _change(before.upper(n), found.upper(n)))
         if growth <= AGREE or size >= LAST:
             return Domain(found, growth=growth)
@@ -72,26 +84,6 @@ def cube(dim: int, n: int) -> Array:
 
     spread: Array = qmc.Sobol(dim, scramble=True, rng=np.random.default_rng(0)).random_base2((n - 1).bit_length())
     return spread[:n]
-
-
-def corners(dim: int) -> Array:
-    """All corners of [0, 1]^dim: (2^dim, dim).
-
-    >>> corners(2).tolist()
-    [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-    """
-    return np.array(np.meshgrid(*[[0.0, 1.0]] * dim, indexing="ij")).reshape(dim, -1).T
-
-
-def is_linear(kernel: Kernel) -> bool:
-    """Whether it is c·xᵀy."""
-    return is_linear(kernel.kernel) if isinstance(kernel, Scaled) else isinstance(kernel, Linear)
-
-
-def _spread(kernel: Kernel, dim: int, n: int) -> Array:
-    """Points spread over the cube; of a linear kernel the corners nearest to them, and the far one."""
-    points = cube(dim, n)
-    return np.unique(np.vstack([points.round(), np.ones((1, dim))]), axis=0) if is_linear(kernel) else points
 
 
 def _change(before: float, after: float) -> float:

@@ -120,7 +120,7 @@ def most_picks(candidates: int) -> int:
     return min(PICKS, max(256, WORK // candidates))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _search(kernel: Kernel, noise: float, points: tuple[Point, ...]) -> _Greedy:
     """One search for each γ, shared by all runs of a policy."""
     return _Greedy(kernel, np.array(points), noise)

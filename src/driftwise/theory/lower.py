@@ -16,7 +16,7 @@ from driftwise import checks
 from driftwise.gp.kernels import RBF, Kernel, Matern, Scaled
 from driftwise.records import Array
 from driftwise.theory.bounds import Problem, as_problem
-from driftwise.theory.domains import is_linear
+from driftwise.theory.linear_gain import is_linear
 
 SIZES = 60  # of ε and of h that are tried
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
-from driftwise.errors import InvalidInput
 from driftwise.theory.bounds import (
     Bound,
     Problem,
@@ -21,6 +20,9 @@ from driftwise.theory.information import as_gain
 from driftwise.theory.schedules import known_budget, unknown_budget
 from driftwise.theory.tight import best, drift_aware_bound, tight_restart_bound, tight_window_bound
 from driftwise.theory.widths import confidence
+
+STEPS, MOVES = (1.0, 0.5, 0.25), 6  # of the logarithm of λ, and how often each is taken
+WORTH = 0.999  # a step is taken if the bound is then less than this part of what it was
 
 
 @dataclass(frozen=True)
@@ -54,21 +56,37 @@ TIGHT: dict[str, Callable[[Problem, int], Bound]] = {
 }
 
 
-def tightest(problems: Iterable[Problem]) -> list[Tightest]:
-    """The smallest of the best bounds for each policy, over problems that differ in λ, and so in γ, alone.
+def tightest(problem: Callable[[float], Problem], *, noise: float | None = None) -> list[Tightest]:
+    """The smallest of the best bounds for each policy, of the problem with this λ, or with the best λ if None.
 
-    >>> found = tightest([Problem(lambda n: math.log(1 + n), horizon=1000, budget=1.0, noise=1.0)])
-    >>> [t.bound.vacuous for t in found]
+    >>> of = lambda noise: Problem(lambda n: math.log1p(n / noise), horizon=1000, budget=1.0, noise=noise)
+    >>> [row.bound.vacuous for row in tightest(of, noise=1.0)]
     [False, False, False, False]
+    >>> all(free.bound.total <= row.bound.total for free, row in zip(tightest(of), tightest(of, noise=1.0)))
+    True
     """
-    made = list(problems)
-    if not made:
-        raise InvalidInput("problems must be one or more, got none")
-    tried = {
-        name: [Tightest(name, n, p.noise, b) for p in made for n, b in [best(bound, p)]]
-        for name, bound in TIGHT.items()
-    }
-    return [min(each, key=lambda t: t.bound.total) for each in tried.values()]
+    made = lru_cache(maxsize=None)(problem)
+    if noise is not None:
+        return [_at_its_best(policy, made(noise)) for policy in TIGHT]
+    return [_with_best_noise(policy, made) for policy in TIGHT]
+
+
+def _with_best_noise(policy: str, problem: Callable[[float], Problem]) -> Tightest:
+    """A search by steps of ten in λ from 1, which become smaller where neither direction is better."""
+    found = lru_cache(maxsize=None)(lambda power: _at_its_best(policy, problem(10**power)))
+    power = 0.0
+    for step in STEPS:
+        for _ in range(MOVES):
+            better = min((power - step, power + step), key=lambda p: found(p).bound.total)
+            if found(better).bound.total >= WORTH * found(power).bound.total:
+                break
+            power = better
+    return found(power)
+
+
+def _at_its_best(policy: str, problem: Problem) -> Tightest:
+    length, bound = best(TIGHT[policy], problem)
+    return Tightest(policy, length, problem.noise, bound)
 
 
 def promises(problem: Problem, *, estimate: Callable[[int], float] | None = None) -> list[Promise]:

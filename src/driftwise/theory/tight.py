@@ -1,14 +1,15 @@
 """The best upper bounds that we can prove, for any H or w; `best` finds the length at which one is smallest.
 
-The proofs are in docs/theory.md. Against Theorems 1 and 2 four things are smaller: β (`widths.MixtureBand`), the sum of
-the deviations (`tight_spread`), the drift term (`restart_drift`, `window_drift`), and the last block, which may be
-short.
+The proofs are in docs/theory.md. Against Theorems 1 and 2 five things are smaller: β (`widths.MixtureBand`), the sum of
+the deviations (`tight_spread`), in which no step counts for more than the 2B that it can lose, the drift term
+(`restart_drift`, `window_drift`), and the last block, which may be short.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -20,24 +21,26 @@ from driftwise.theory.widths import mixture
 LENGTHS = 32  # lengths that `best` looks at, in each of two rounds
 
 
-def tight_spread(n: int, noise: float, gain: float) -> float:
-    """Σ_{t ≤ n} σ_{t−1}(x_t) ≤ n ĥ(γ_n/n): ĥ is the least concave function above h(g) = √(λ(e^{2g} − 1)) while h ≤ 1.
+def tight_spread(n: int, noise: float, gain: float, most: float = 1.0) -> float:
+    """Σ_{t ≤ n} min(σ_{t−1}(x_t), c) ≤ n ĥ(γ_n/n), c = `most` ≤ 1: ĥ is the least concave function above min(h, c).
+
+    h(g) = √(λ(e^{2g} − 1)) is the deviation at a point that gains g.
 
     >>> tight_spread(4, noise=1.0, gain=2 * math.log(1.25))
     2.0
-    >>> tight_spread(4, noise=1.0, gain=100.0)
-    4.0
+    >>> tight_spread(4, noise=1.0, gain=100.0), tight_spread(4, noise=1.0, gain=100.0, most=0.25)
+    (4.0, 1.0)
     """
     n, gain = checks.count("n", n, least=0), checks.nonnegative("gain", gain)
-    noise = checks.positive("noise", noise)
-    share, most = gain / max(n, 1), 0.5 * math.log1p(1 / noise)
-    if share >= most:
-        return float(n)
-    touch = _touch(noise)
+    noise, most = checks.positive("noise", noise), checks.share("most", most)
+    share, end = gain / max(n, 1), 0.5 * math.log1p(most**2 / noise)  # h(end) = c
+    if share >= end:
+        return n * most
+    touch = _touch(noise, most)
     if share <= touch:
         return n * _deviation(share, noise)
     low = _deviation(touch, noise)
-    return n * (low + (1 - low) * (share - touch) / (most - touch))
+    return n * (low + (most - low) * (share - touch) / (end - touch))
 
 
 def restart_drift(interval: int) -> float:
@@ -84,13 +87,14 @@ def drift_aware_bound(problem: Problem, length: int, *, forget: str = "restart",
     H = within_horizon(problem, "length", length)
     restarts = checks.one_of("forget", forget, ("restart", "window")) == "restart"
     n = H - 1 if restarts else min(H, problem.horizon - 1)
-    plain = _bound(problem, H, in_use=n, drift=0.0)
     if checks.flag("even", even) or not restarts:
         rate = problem.budget / max(problem.horizon - 1, 1)
-        drift = 2 * _deviations(problem, H) * rate * math.sqrt(n * (n + 1) * (2 * n + 1) / (6 * problem.noise))
-    else:
-        drift = 2 * tight_spread(H, problem.noise, _gain(problem, H)) * math.sqrt(n / problem.noise) * problem.budget
-    return Bound(drift, plain.estimation, plain.trivial)
+        wider = rate * math.sqrt(n * (n + 1) * (2 * n + 1) / (6 * problem.noise))  # D/√λ
+        beta = _beta(problem, n)
+        deviations = _deviations(problem, H, most=min(1.0, problem.B / (beta + wider)))
+        return Bound(2 * wider * deviations, 2 * beta * deviations, 2 * problem.B * problem.horizon)
+    drift = 2 * tight_spread(H, problem.noise, _gain(problem, H)) * math.sqrt(n / problem.noise) * problem.budget
+    return replace(_bound(problem, H, in_use=n, drift=0.0), drift=drift)
 
 
 def best(bound: Callable[[Problem, int], Bound], problem: Problem) -> tuple[int, Bound]:
@@ -111,21 +115,26 @@ def best(bound: Callable[[Problem, int], Bound], problem: Problem) -> tuple[int,
 
 
 def _bound(problem: Problem, n: int, *, in_use: int, drift: float) -> Bound:
-    """Every step is an event of its own: the band is about f_t, which is another at every step."""
-    delta = problem.delta / problem.horizon
-    beta = mixture(_gain(problem, in_use), problem.noise, B=problem.B, R=problem.R, delta=delta)
+    """2 β Σ min(σ, B/β), as no step loses more than 2B; and what a unit of drift costs, P_T times."""
+    beta = _beta(problem, in_use)
     return Bound(
         drift=problem.budget * drift / math.sqrt(problem.noise),
-        estimation=2 * beta * _deviations(problem, n),
+        estimation=2 * beta * _deviations(problem, n, most=min(1.0, problem.B / beta)),
         trivial=2 * problem.B * problem.horizon,
     )
 
 
-def _deviations(problem: Problem, n: int) -> float:
-    """Σσ over all blocks of n steps, of which the last may be shorter."""
+def _beta(problem: Problem, n: int) -> float:
+    """β with n observations. Every step is an event: the band is about f_t, which is another at every step."""
+    delta = problem.delta / problem.horizon
+    return mixture(_gain(problem, n), problem.noise, B=problem.B, R=problem.R, delta=delta)
+
+
+def _deviations(problem: Problem, n: int, *, most: float) -> float:
+    """Σ min(σ, c) over all blocks of n steps, of which the last may be shorter."""
     whole, rest = divmod(problem.horizon, n)
-    total = whole * tight_spread(n, problem.noise, _gain(problem, n))
-    return total + tight_spread(rest, problem.noise, _gain(problem, rest))
+    total = whole * tight_spread(n, problem.noise, _gain(problem, n), most)
+    return total + tight_spread(rest, problem.noise, _gain(problem, rest), most)
 
 
 def _gain(problem: Problem, n: int) -> float:
@@ -137,16 +146,16 @@ def _deviation(g: float, noise: float) -> float:
     return math.sqrt(noise * math.expm1(2 * g))
 
 
-@lru_cache(maxsize=64)
-def _touch(noise: float) -> float:
-    """Where the chord to (G, 1), h(G) = 1, is a tangent of h; G itself where h is concave all the way, λ ≥ 1."""
-    most = 0.5 * math.log1p(1 / noise)
-    if noise >= 1:
-        return most
+@lru_cache(maxsize=1024)
+def _touch(noise: float, most: float) -> float:
+    """Where the chord to (G, c), h(G) = c, is a tangent of h; G itself where h is concave all the way, c² ≤ λ."""
+    end = 0.5 * math.log1p(most**2 / noise)
+    if most**2 <= noise:
+        return end
 
     def ahead(g: float) -> float:  # of the tangent at g, when it is at G
         h = _deviation(g, noise)
-        return h + noise * math.exp(2 * g) / h * (most - g) - 1
+        return h + noise * math.exp(2 * g) / h * (end - g) - most
 
     low, high = 0.0, 0.5 * math.log(2)  # σ² = λ at the latter: h is concave before
     for _ in range(60):  # tangents are ahead before the touch, and behind after it
