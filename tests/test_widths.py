@@ -174,7 +174,7 @@ def test_the_noise_scale_is_that_of_gaussian_noise_unless_said():
 
 def test_names_refused():
     with pytest.raises(
-        InvalidInput, match="one of lemma, algorithm, realised, mixture, srinivas, bogunovic; got 'wide'"
+        InvalidInput, match="one of lemma, algorithm, realised, mixture, dual, srinivas, bogunovic; got 'wide'"
     ):
         policy("gp-ucb", Candidates(X), width="wide")
     with pytest.raises(InvalidInput, match="width='lemma' holds over a horizon, and none is given; give horizon="):

@@ -125,11 +125,15 @@ def test_the_curves_are_the_bounds_at_their_best_lengths():
     problem = Problem(gain.upper, 128, 2.0, B=1.0, noise=1.0)
     drawn = over_horizon(problem, contrast=1.4, reach=1.0)
     assert (drawn.x[0], drawn.x[-1]) == (2, 128)
-    assert drawn.tight[-1] == pytest.approx(best(tight_restart_bound, problem)[1].total)
-    assert drawn.tight == pytest.approx(drawn.drift + drawn.estimation)
+    tight = drawn.total("best, R-GP-UCB")
+    assert tight[-1] == pytest.approx(best(tight_restart_bound, problem)[1].total)
+    assert tight == pytest.approx(drawn.drift("best, R-GP-UCB") + drawn.estimation("best, R-GP-UCB"))
     for curves in (drawn, over_budget(problem, contrast=1.4, reach=1.0)):
-        assert (curves.lower <= np.minimum(curves.tight, curves.trivial)).all()
-        assert (curves.tight <= curves.sharp + 1e-9).all()
+        for name, bounds in curves.upper.items():
+            assert len(bounds) == len(curves.x)
+            assert (curves.lower <= np.minimum(curves.total(name), curves.trivial)).all()
+        assert (curves.total("best, R-GP-UCB") <= curves.total("Theorem 1, sharper") + 1e-9).all()
+        assert (curves.total("best, SW-GP-UCB") <= curves.total("Theorem 2, sharper") + 1e-9).all()
 
 
 @pytest.mark.parametrize(

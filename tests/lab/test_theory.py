@@ -30,7 +30,8 @@ from pages import balanced, loads
 TINY = replace(
     FULL, candidates=8, runs=4, coverage_horizon=12, coverage_length=4, horizons=(12, 24), budgets=(1.0, 4.0), seeds=2,
     linear_horizons=(12, 24), linear_budgets=(0.5, 1.0), dims=(2, 3), linear_points=15, linear_seeds=2,
-    gain_points=20, gain_samples=40,
+    gain_points=20, gain_samples=40, held_runs=3, held_candidates=8, held_horizon=12, held_budgets=(0.0, 4.0),
+    drawn_runs=3, drawn_horizon=24,
 )  # fmt: skip
 
 
@@ -204,7 +205,8 @@ def test_document(measured):
     assert all(x.startswith("x_files/") for x in loads(page))
     assert not re.search(r"https?:", page)
     text = markdown(made, command="driftwise lab theory", images=None)
-    assert text.count("\n## ") == 5
+    assert text.count("\n## ") == 7
+    assert "3 of 3" in text
     assert "![" not in text
 
 

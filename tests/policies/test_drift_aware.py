@@ -150,7 +150,7 @@ def test_length_and_rate_from_the_budget():
     gamma = policy("sw-gp-ucb", LINE, window=1, width="lemma", **told).width.gain(500)
     made = policy("drift-aware", LINE, budget=20.0, **told)
     assert made.length == round(gamma ** (1 / 3) * 25 ** (2 / 3))
-    assert made.drift == 0.04
+    assert made.drift == 20 / 499  # of 499 steps
 
 
 @pytest.mark.parametrize(

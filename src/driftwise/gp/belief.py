@@ -17,6 +17,7 @@ from driftwise.gp.posterior import Posterior
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
+from driftwise.spaces.maximise import Score
 
 LARGEST_GRID = 20_000  # candidates up to which a belief is stored at all of them: one row per observation
 
@@ -55,6 +56,13 @@ class PerEvent(Protocol):
     @property
     def name(self) -> str: ...
     def over(self, unions: int) -> Width: ...
+
+
+@runtime_checkable
+class Indexed(Protocol):
+    """A width whose band is no multiple of one deviation, and which says itself what is maximised."""
+
+    def index(self, belief: Belief, pending: Sequence[Point]) -> Score: ...
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,8 @@ class Ucb:
 
 def optimistic_in(space: Space, belief: Belief, width: Width, ask: Ask) -> Array:
     """x_t = argmax μ_{t−1}(x) + β_t σ_{t−1}(x), as if the pending points had been answered at the mean."""
+    if isinstance(width, Indexed):
+        return space.argmax(width.index(belief, ask.pending), ask)
     beta = width(belief, ask.number)
     return space.argmax(Ucb(belief.imagine(ask.pending), beta), ask)
 

@@ -154,6 +154,11 @@ class Posterior:
         return max(float(gain), 0.0)  # rounding can leave −1e−17
 
     @property
+    def quadratic(self) -> float:
+        """yᵀA⁻¹y."""
+        return float(self.targets @ self._alpha)
+
+    @property
     def jitter(self) -> float:
         """What was added to A's diagonal for the factorisation, relative to its largest entry: 0 nearly always."""
         return self._root[1]

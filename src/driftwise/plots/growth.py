@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line with marks (`measured`) or dashes; two values at each place make a band."""
+    """A line with marks (`measured`), with dashes or plain; two values at each place make a band."""
 
     label: str
     y: Array  # (k,)
     colour: int = 0
     measured: bool = False
+    dashed: bool = True  # if not measured
     upper: Array | None = None  # (k,)
 
 
 @dataclass(frozen=True, eq=False)
 class GrowthPanel:
-    """Curves over one x."""
+    """Curves over one x, whose label is that of the figure unless it has its own."""
 
     title: str
     x: Array  # (k,)
     curves: Sequence[Curve]
+    x_label: str = ""
 
 
 def growth(
@@ -60,7 +62,7 @@ def growth(
     figure = blank(panel_size[0] * columns, panel_size[1] * rows + 0.4, theme)
     places = figure.subplots(rows, columns, squeeze=False, sharey=share_y).ravel()
     for i, (axes, panel) in enumerate(zip(places, panels, strict=False)):
-        _panel(axes, panel, theme, x=x, y=y if i % columns == 0 else "")
+        _panel(axes, panel, theme, x=panel.x_label or x, y=y if i % columns == 0 else "")
     for axes in places[len(panels) :]:
         axes.set_visible(False)
     handles = {h.get_label(): h for axes in places for h in axes.get_lines() if not h.get_label().startswith("_")}
@@ -86,7 +88,8 @@ def _panel(axes: Axes, panel: GrowthPanel, theme: Theme, *, x: str, y: str) -> N
                 panel.x, curve.y, "o-" if few else "-", markersize=4, linewidth=2, color=colour, label=curve.label
             )
         else:
-            axes.plot(panel.x, curve.y, linestyle=(0, (4, 2)), linewidth=1.4, color=colour, label=curve.label)
+            style = (0, (4, 2)) if curve.dashed else "-"
+            axes.plot(panel.x, curve.y, linestyle=style, linewidth=1.4, color=colour, label=curve.label)
     axes.minorticks_off()
     if len(panel.x) <= 6:
         axes.set_xticks(panel.x, [f"{value:g}" for value in panel.x])

@@ -18,6 +18,8 @@ from driftwise.policies.base import Decision, UcbPolicy, in_last_units
 from driftwise.policies.setup import BAND, DRIFT, LENGTH, MODEL, Setup, takes
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory import schedules
+from driftwise.theory.dual import Envelope
+from driftwise.theory.widths import DualBand
 
 FORGETS = ("window", "restart")
 SPREADS = ("even", "any")
@@ -67,7 +69,7 @@ class DriftAwareUcb(UcbPolicy[Dated]):
     steps s + 1 to t, which are known in advance, as the times of releases are; or `total` for all of them. The
     mean is αᵀy, so drift moves it by Σ α_s(f_s − f_t)(x_s) at most, and the band holds where β σ does without drift
     (docs/theory.md). Must be known: the drift, in the rewards' own units. Where horizon T and budget P are given, the
-    length is γ_T^⅓ (T/P)^⅔, and the drift is P/T, if it is even; with spread="any" all of P may come at any one step,
+    length is γ_T^⅓ (T/P)^⅔, and the drift is P/(T − 1), if it is even; with spread="any" all of P may come at any one step,
     so that it is the total. O(w² + w·n) per step, some 2.2 times sw-gp-ucb's.
 
     >>> from driftwise import Candidates
@@ -112,7 +114,7 @@ class DriftAwareUcb(UcbPolicy[Dated]):
         setup = cls.setup(space, given)
         kept = _length(setup, length)
         restarts = checks.one_of("forget", forget, FORGETS) == "restart"
-        beta = setup.beta(events=lambda T: -(-T // kept) if restarts else T)
+        beta = setup.beta(events=lambda T: -(-T // kept) if restarts else T, knows_drift=True)
         if checks.one_of("spread", spread, SPREADS) == "any" and total is None:
             total = _all_at_once(setup, drift)
         return cls(
@@ -127,15 +129,17 @@ class DriftAwareUcb(UcbPolicy[Dated]):
         return self._fresh(0)
 
     def decide(self, state: Dated, ask: Ask) -> Decision:
-        band = self.band(state, ask)
-        return Decision(self.space.argmax(band, ask), band.belief.jitter)
+        jitter = self._now(state, ask.number).belief.jitter
+        return Decision(self.space.argmax(self.band(state, ask), ask), jitter)
 
-    def band(self, state: Dated, ask: Ask) -> Band:
+    def band(self, state: Dated, ask: Ask) -> Band | Envelope:
         """The upper end of the band that f is in."""
         now = self._now(state, ask.number)
         belief = now.belief
-        V = self.moved(now.numbers, ask.number)
-        V = np.append(V / belief.units[1], np.zeros(len(ask.pending)))  # what is imagined has not aged
+        V = self.moved(now.numbers, ask.number) / belief.units[1]
+        if isinstance(self.width, DualBand):
+            return self.width.index(belief, ask.pending, drift=V)
+        V = np.append(V, np.zeros(len(ask.pending)))  # what is imagined has not aged
         return Band(belief.imagine(ask.pending), self.width(belief, ask.number), V)
 
     def moved(self, since: Array, number: int) -> Array:
@@ -204,5 +208,5 @@ def _length(setup: Setup, given: int | None) -> int:
 
 
 def _rate(setup: Setup) -> float:
-    """P/T per step; a thousandth of the prior's deviation if nothing is known."""
-    return 1e-3 if setup.horizon is None else setup.variation / setup.horizon
+    """P/(T − 1) per step, of which there are T − 1; a thousandth of the prior's deviation if nothing is known."""
+    return 1e-3 if setup.horizon is None else setup.variation / max(setup.horizon - 1, 1)

@@ -27,7 +27,8 @@ BUDGET = "it is P_T, the variation of the world over the horizon"
 LENGTH = 60  # of a window or an interval if the horizon is not given
 REPRESENTATIVES = 512  # points that stand for a box when γ is computed
 PICKS = 1024  # of the search for γ that are counted
-PROVED = ("lemma", "realised", "mixture", "ellipsoid")  # widths that hold, where what they assume does
+PROVED = ("lemma", "realised", "mixture", "dual", "ellipsoid")  # widths that hold, where what they assume does
+UNKNOWN_DRIFT = "its radius follows from the rewards, which drift changes; drift-aware has it, as it is told the drift"
 Events = Callable[[int], int]  # of a horizon: how many events the union bound goes over
 
 # the options that go together
@@ -143,13 +144,15 @@ class Setup:
         events: Events | None = None,
         unproved: Mapping[str, str] | None = None,
         own: Mapping[str, Callable[[], Width]] | None = None,
+        knows_drift: bool = False,
     ) -> Width:
         """The width. `events` is None if nothing is ever forgotten; `unproved` says why a name has no theorem here.
 
         `own` has the widths that this policy alone has a name for.
         """
         if isinstance(self.width, str):
-            self.check_proved(unproved or {}, own or {})
+            for_still = {} if events is None or knows_drift else {"dual": UNKNOWN_DRIFT}
+            self.check_proved(for_still | dict(unproved or {}), own or {})
             made = self._named(self.width, events, own or {})
         else:
             made = self.given_width(events)
@@ -181,6 +184,7 @@ class Setup:
             "algorithm": lambda: widths.Algorithm(self.gain, **known),
             "realised": lambda: widths.Realised(**known, unions=self.unions(name, events)),
             "mixture": lambda: widths.MixtureBand(**known, unions=self.unions(name, every_step)),
+            "dual": lambda: widths.DualBand(**known, unions=self.unions(name, every_step)),
             "srinivas": lambda: (
                 widths.SrinivasRkhs(self.gain, self.B, self.delta)
                 if points is None

@@ -8,55 +8,78 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftwise.records import Array
-from driftwise.theory.bounds import Problem, as_problem, restart_bound, sharp_restart_bound
+from driftwise.theory.bounds import (
+    Bound,
+    Problem,
+    as_problem,
+    restart_bound,
+    sharp_restart_bound,
+    sharp_window_bound,
+    window_bound,
+)
 from driftwise.theory.lower import lower_bound
-from driftwise.theory.tight import best, drift_aware_bound, tight_restart_bound
+from driftwise.theory.tight import best, drift_aware_bound, tight_restart_bound, tight_window_bound
 
 PLACES = 9  # on each axis
+UPPER = {
+    "Theorem 1": restart_bound,
+    "Theorem 2": window_bound,
+    "Theorem 1, sharper": sharp_restart_bound,
+    "Theorem 2, sharper": sharp_window_bound,
+    "best, R-GP-UCB": tight_restart_bound,
+    "best, SW-GP-UCB": tight_window_bound,
+    "drift-aware": drift_aware_bound,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class BoundCurves:
-    """R(T) is between these at each x, T or P_T: upper bounds at their best lengths, and the split of the best one."""
+    """R(T) is between these at each x, T or P_T: upper bounds by name at their best lengths, with their two parts."""
 
     x: Array  # (k,)
-    theorem: Array  # Theorem 1
-    sharp: Array  # with the sharper drift term
-    tight: Array  # the best bound of R-GP-UCB, and its two parts
-    drift: Array
-    estimation: Array
-    drift_aware: Array
-    lower: Array
-    trivial: Array  # 2BT
+    upper: dict[str, tuple[Bound, ...]]  # each (k,)
+    lower: Array  # (k,)
+    trivial: Array  # 2BT, (k,)
+
+    def total(self, name: str) -> Array:
+        return np.array([bound.total for bound in self.upper[name]])
+
+    def drift(self, name: str) -> Array:
+        return np.array([bound.drift for bound in self.upper[name]])
+
+    def estimation(self, name: str) -> Array:
+        return np.array([bound.estimation for bound in self.upper[name]])
+
+
+def places_of(last: float, *, around: bool = False) -> Array:
+    """Whole numbers from a 64th of T to T; or, `around` P_T, from a sixteenth to 16 times as much, around 1 if it is 0.
+
+    >>> places_of(64).tolist(), places_of(2.0, around=True)[4].item()
+    ([1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 23.0, 38.0, 64.0], 2.0)
+    """
+    if around:
+        return np.geomspace(1 / 16, 16, PLACES) * (last or 1.0)
+    return np.unique(np.geomspace(max(last / 64, 1), last, PLACES).round())
 
 
 def over_horizon(problem: Problem, *, contrast: float, reach: float) -> BoundCurves:
-    """From T/64 to T, with P_T as it is."""
-    T = as_problem(problem).horizon
-    horizons = np.unique(np.geomspace(max(T / 64, 1), T, PLACES).round().astype(int))
-    problems = [replace(problem, horizon=n) for n in horizons.tolist()]
-    return _curves(horizons.astype(float), problems, contrast=contrast, reach=reach)
+    """With P_T as it is."""
+    horizons = places_of(as_problem(problem).horizon)
+    problems = [replace(problem, horizon=int(n)) for n in horizons.tolist()]
+    return _curves(horizons, problems, contrast=contrast, reach=reach)
 
 
 def over_budget(problem: Problem, *, contrast: float, reach: float) -> BoundCurves:
-    """From a sixteenth of P_T to 16 times as much, around 1 if P_T is 0."""
-    budgets = np.geomspace(1 / 16, 16, PLACES) * (as_problem(problem).budget or 1.0)
+    """With T as it is."""
+    budgets = places_of(as_problem(problem).budget, around=True)
     problems = [replace(problem, budget=budget) for budget in budgets.tolist()]
     return _curves(budgets, problems, contrast=contrast, reach=reach)
 
 
 def _curves(x: Array, problems: Sequence[Problem], *, contrast: float, reach: float) -> BoundCurves:
-    bounds = (restart_bound, sharp_restart_bound, tight_restart_bound, drift_aware_bound)
-    found = [[best(bound, problem)[1] for problem in problems] for bound in bounds]
-    theorem, sharp, tight, aware = (np.array([bound.total for bound in row]) for row in found)
     return BoundCurves(
         x=x,
-        theorem=theorem,
-        sharp=sharp,
-        tight=tight,
-        drift=np.array([bound.drift for bound in found[2]]),
-        estimation=np.array([bound.estimation for bound in found[2]]),
-        drift_aware=aware,
+        upper={name: tuple(best(bound, problem)[1] for problem in problems) for name, bound in UPPER.items()},
         lower=np.array([lower_bound(problem, contrast=contrast, reach=reach).total for problem in problems]),
-        trivial=np.array([bound.trivial for bound in found[0]]),
+        trivial=np.array([2 * problem.B * problem.horizon for problem in problems]),
     )

@@ -8,6 +8,7 @@ The forms of the paper (`Lemma`, `Realised`, `Algorithm`) and `SrinivasRkhs` ass
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -17,6 +18,8 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, Width
 from driftwise.gp.kernels import Matern
 from driftwise.gp.posterior import Posterior
+from driftwise.records import Array, Point
+from driftwise.theory.dual import Envelope, envelope
 from driftwise.theory.information import MaximumGain, as_gain
 
 
@@ -101,6 +104,19 @@ class MixtureBand(_Checked):
 
     def __call__(self, belief: Belief, number: int) -> float:
         return mixture(belief.information_gain, belief.noise, B=self.B, R=self.R, delta=self.delta / self.unions)
+
+
+@dataclass(frozen=True)
+class DualBand(MixtureBand):
+    """f(x) ≤ min_α μ_α(x) + r_α σ_α(x), over ridge regressions with other λ = α: never above μ + β σ of `MixtureBand`.
+
+    By Flynn & Reeb (2024); the proof is in docs/theory.md. β_t is that of `MixtureBand`, for whoever asks for a number.
+    """
+
+    def index(self, belief: Belief, pending: Sequence[Point], drift: Array | None = None) -> Envelope:
+        """What is maximised; `drift` bounds how far f has moved since each observation."""
+        told = {"B": self.B, "R": self.R, "delta": self.delta / self.unions}
+        return envelope(belief, **told, drift=drift, pending=pending)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,15 @@ class Settings:
     # γ
     gain_points: int = 1000
     gain_samples: int = 2000
+    # every bound, held against many runs
+    held_runs: int = 1000
+    held_candidates: int = 25
+    held_horizon: int = 500
+    held_budgets: tuple[float, ...] = (0.0, 0.5, 4.0)
+    # bounds and regret over T and over P_T, in one picture
+    drawn_runs: int = 200
+    drawn_horizon: int = 2000
+    drawn_budget: float = 2.0
 
     def __post_init__(self) -> None:
         if max(self.budgets) > 2 * (min(self.horizons) - 1):
@@ -61,6 +70,10 @@ QUICK = replace(
     linear_seeds=3,
     gain_points=300,
     gain_samples=500,
+    held_runs=100,
+    held_horizon=100,
+    drawn_runs=20,
+    drawn_horizon=200,
 )
 
 

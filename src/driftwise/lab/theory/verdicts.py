@@ -9,6 +9,7 @@ import numpy as np
 
 from driftwise.lab.theory.coverage import BANDS, Coverage
 from driftwise.lab.theory.gain import Growth
+from driftwise.lab.theory.held import Held
 from driftwise.lab.theory.linear import LinearRow
 from driftwise.lab.theory.regret import FAR, Cell, Exponent, share_vacuous
 
@@ -36,6 +37,23 @@ def of_coverage(rows: Sequence[Coverage], delta: float) -> list[str]:
             f"{1 - row.informative:.0%} of all steps and points it is wider than |f| ≤ B."
             for row in silent
         ]
+    return said
+
+
+def of_held(rows: Sequence[Held], runs: int) -> list[str]:
+    """How many runs were below their bound, and where the bound could have failed."""
+    telling = [row for row in rows if not row.bound.vacuous]
+    below, total = sum(row.below for row in rows), runs * len(rows)
+    said = [
+        f"The regret was below the bound in {below:,} of {total:,} runs. In {len(telling)} of {len(rows)} cells the "
+        "bound is below 2BT, so that it could have been above."
+    ]
+    if telling:
+        close = max(telling, key=lambda row: row.largest / row.bound.total)
+        said.append(
+            f"In these the largest regret was {close.largest / close.bound.total:.0%} of the bound "
+            f"({close.job.bound}, P_T = {close.job.budget:g}, {close.job.world} world)."
+        )
     return said
 
 
