@@ -8,6 +8,7 @@ import pytest
 
 from driftwise.lab.theory import every_band
 from driftwise.lab.theory.every_band import CASES, DELTA, chooses_plainly, failures
+from driftwise.lab.theory.long_band import FadedRuns, long_failures
 from driftwise.policies import REGISTRY, options_of
 from driftwise.records import Ask, Observation
 
@@ -55,6 +56,28 @@ def test_one_event_is_too_few(label):
     case = BY_LABEL[label]
     assert failures(case, runs=RUNS, horizon=500, moving=False, unions=1) > DELTA * RUNS
     assert failures(case, runs=RUNS, horizon=500, moving=False) <= DELTA * RUNS
+
+
+@pytest.mark.parametrize("label", [case.label for case in CASES if case.policy == "wgp-ucb"])
+def test_many_faded_runs_at_once_are_those_of_the_policy(label):
+    case = BY_LABEL[label]
+    made, runs = case.made(400, 0.0), FadedRuns.start(case, 1)
+    state, rng, X = made.start(), np.random.default_rng(0), case.points
+    for t in range(1, 151):
+        ask = Ask(number=t, at=float(t))
+        belief, (mean, std, gain) = made.belief(state, ask), runs.predict()
+        assert mean[0] == pytest.approx(belief.predict(X)[0], abs=1e-5)
+        assert std[0] == pytest.approx(belief.predict(X)[1], abs=1e-5)
+        assert gain[0] == pytest.approx(belief.information_gain, abs=1e-5)
+        i, y = int(rng.integers(len(X))), float(rng.standard_normal())
+        runs.observe(np.array([i]), np.array([y]))
+        state = made.update(state, Observation(t, float(t), tuple(X[i].tolist()), y))
+
+
+def test_the_fast_count_fails_with_one_event_and_not_with_all():
+    case = BY_LABEL["wgp-ucb norm=double realised"]
+    assert long_failures(case, runs=10, horizon=500, unions=1) > DELTA * 10
+    assert long_failures(case, runs=10, horizon=500) <= DELTA * 10
 
 
 def test_no_policy_with_a_named_width_is_left_out():

@@ -98,8 +98,8 @@ def _held(measured: Measured) -> Part:
         words=(
             f"T = {s.held_horizon}, λ = 1, B = 1, R = {s.R:g}, δ = {s.delta:g}, {s.held_candidates} candidates, and "
             "every bound at its own best length, with the policy and the width that it is about. The turning world is "
-            "that of the sections below. The jumping one moves by P_T in jumps of norm 2 at most, each a third into a block, "
-            "where a change costs most. drift-aware is told an even drift, and plays in the turning world alone.",
+            "that of the sections below. The jumping one moves by P_T in jumps of norm 2 at most, each a third into a "
+            "block, where a change costs most. drift-aware is told an even drift, and plays in the turning world only.",
             "A run could only have had more regret than its bound if the bound is below 2BT.",
         ),
         points=verdicts.of_held(found, s.held_runs),
