@@ -99,7 +99,7 @@ def test_curves_are_at_the_places_of_the_bounds():
     for c in curves:
         assert (c.x == over[c.axis].x).all()
         assert c.low <= c.slope <= c.high
-        bound = {"r-gp-ucb": "best, R-GP-UCB", "sw-gp-ucb": "best, SW-GP-UCB"}.get(c.policy, "drift-aware")
+        bound = "best, R-GP-UCB" if c.policy == "r-gp-ucb" else "drift-aware"
         assert (c.regret <= over[c.axis].total(bound)).all()
     assert over["T"].total("drift-aware")[-1] == best(drift_aware_bound, held._problem(TINY, 40, 2.0))[1].total
     assert (places_of(2.0, around=True) == over["P_T"].x).all()

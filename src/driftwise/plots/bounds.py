@@ -26,7 +26,7 @@ LOOKS = {  # a colour for each kind of bound, and dashes for windows
     "best, SW-GP-UCB": (0, True),
     "drift-aware": (4, False),
 }
-COLOURS = {"r-gp-ucb": 0, "sw-gp-ucb": 3, "drift-aware, restarts": 4}  # of what was measured
+COLOURS = {"r-gp-ucb": 0, "drift-aware, restarts": 4}  # of what was measured
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,8 +69,8 @@ class DriftAwareUcb(UcbPolicy[Dated]):
     steps s + 1 to t, which are known in advance, as the times of releases are; or `total` for all of them. The
     mean is αᵀy, so drift moves it by Σ α_s(f_s − f_t)(x_s) at most, and the band holds where β σ does without drift
     (docs/theory.md). Must be known: the drift, in the rewards' own units. Where horizon T and budget P are given, the
-    length is γ_T^⅓ (T/P)^⅔, and the drift is P/(T − 1), if it is even; with spread="any" all of P may come at any one step,
-    so that it is the total. O(w² + w·n) per step, some 2.2 times sw-gp-ucb's.
+    length is γ_T^⅓ (T/P)^⅔, and the drift P/(T − 1), if it is even; with spread="any" all of P may come at one step, so
+    that it is the total. O(w² + w·n) per step, some 2.2 times sw-gp-ucb's.
 
     >>> from driftwise import Candidates
     >>> policy = DriftAwareUcb.of(Candidates([[0.0], [1.0]]), drift=0.1, noise=1.0)

@@ -37,7 +37,7 @@ THEOREMS: dict[str, Callable[[Problem, int], Bound]] = {
     "Theorem 2, sharper": sharp_window_bound,
 }
 BOUNDS = THEOREMS | TIGHT
-DRAWN = {"r-gp-ucb": (3 / 4, 1 / 4), "sw-gp-ucb": (3 / 4, 1 / 4), "drift-aware, restarts": (2 / 3, 1 / 3)}  # of T, P_T
+DRAWN = {"r-gp-ucb": (3 / 4, 1 / 4), "drift-aware, restarts": (2 / 3, 1 / 3)}  # exponents of T and of P_T
 
 
 @dataclass(frozen=True)
