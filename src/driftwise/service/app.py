@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol, cast
 
 from fastapi import APIRouter, FastAPI, Request
 
@@ -22,7 +22,20 @@ from driftwise.service.service import Service, service_of
 from driftwise.service.settings import ServiceSettings
 from driftwise.service.telemetry import Telemetry
 
-PARTS = ("dashboard", "flags", "metrics", "sources")  # packages with `install(app, service)`, where they are present
+PARTS = ("dashboard", "flags", "metrics", "sources")  # packages with `install`, where they are present
+
+
+class Background(Protocol):
+    """What a part does while the app runs."""
+
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+class Installed(Protocol):
+    """A package that adds its routes to an app, and may return what it does in the background."""
+
+    def install(self, app: FastAPI, service: Service) -> Background | None: ...
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -32,9 +45,12 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         async with service.studies:
-            await service.audit.start()
+            running: list[Background] = [service.audit, *background]
+            for each in running:
+                await each.start()
             yield
-            await service.audit.stop()
+            for each in reversed(running):
+                await each.stop()
         service.database.close()
 
     app = FastAPI(
@@ -52,15 +68,18 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.include_router(_health())
     for module in (asking, saying, log, studies, sessions, events):  # what is called often is found first
         app.include_router(module.router, prefix="/v1")
-    for part in PARTS:
-        if importlib.util.find_spec(f"driftwise.service.{part}") is not None:
-            importlib.import_module(f"driftwise.service.{part}").install(app, service)
+    background = [made for part in _parts() if (made := part.install(app, service)) is not None]
 
     app.add_middleware(Bounded, settings=settings)
     app.add_middleware(Headers, settings=settings, needs_token=partial(access.needs_token, service))
     app.add_middleware(Logged, telemetry=Telemetry())
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
+
+
+def _parts() -> list[Installed]:
+    found = (name for part in PARTS if importlib.util.find_spec(name := f"driftwise.service.{part}") is not None)
+    return [cast(Installed, importlib.import_module(name)) for name in found]
 
 
 def _health() -> APIRouter:

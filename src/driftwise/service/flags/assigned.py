@@ -1,0 +1,83 @@
+"""The setting that a targeting key has: its plan, its slot, and what the study says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from driftwise.errors import InvalidInput
+from driftwise.policies.base import restrictable
+from driftwise.records import Params, Suggestion
+from driftwise.service.flags import tables
+from driftwise.service.flags.assign import Slot, slot_of
+from driftwise.service.flags.plan import FlagPlan
+from driftwise.service.service import Service
+from driftwise.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The parameters of a key, and the suggestion they come from; None if they are only recommended."""
+
+    study: str
+    params: Params
+    suggestion: str | None
+    explores: bool
+
+
+def plans_of(service: Service) -> dict[str, FlagPlan]:
+    """The plans of all studies that have one."""
+    rows = service.database.read(lambda connection: connection.execute(sa.select(tables.plans)).all())
+    return {row.study: FlagPlan.from_json(row.plan) for row in rows}
+
+
+async def assigned(
+    service: Service, study: str, plan: FlagPlan, targeting_key: str, context: Mapping[str, Any]
+) -> Assignment:
+    """The parameters that a targeting key has now."""
+    now = time.time()
+    slot = slot_of(study, plan, targeting_key, now)
+    found: Assignment = await service.studies.call(study, partial(of_study, slot=slot, context=dict(context)))
+    if found.suggestion is not None:
+        await service.studies.run(lambda: _hold(service, study, slot, str(found.suggestion), now))
+    return found
+
+
+def of_study(study: Study, slot: Slot, context: dict[str, Any]) -> Assignment:
+    """The suggestion of a slot. Who does not explore has the recommended setting, as soon as there is one."""
+    inside = context_of(study, context)
+    if not slot.explores and study.describe().counts.rewards:
+        best = study.recommend(context=inside).params
+        if inside is not None or not restrictable(study.policy):  # not one setting for all, or no way to ask for it
+            return Assignment(study.name, best, None, False)
+        return _of(study, study.ask(key=slot.key, fixed=best), explores=False)
+    return _of(study, study.ask(key=slot.key, context=inside), explores=True)
+
+
+def _of(study: Study, suggestion: Suggestion, *, explores: bool) -> Assignment:
+    return Assignment(study.name, suggestion.params, suggestion.id, explores)
+
+
+def context_of(study: Study, context: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the study's own context is, of all that an evaluation context says."""
+    space = study.description.context
+    if space is None:
+        return None
+    missing = [name for name in space.names if name not in context]
+    if missing:
+        raise InvalidInput(f"the context must have {', '.join(space.names)}, got none of {', '.join(missing)}")
+    return {name: context[name] for name in space.names}
+
+
+def _hold(service: Service, study: str, slot: Slot, suggestion: str, now: float) -> None:
+    """Remember which suggestion a key has, if it is another than before."""
+    holders = tables.holders
+    mine = sa.select(holders.c.suggestion).where(holders.c.study == study, holders.c.who == slot.who)
+    row = {"study": study, "who": slot.who, "suggestion": suggestion, "at": now}
+    if service.database.read(lambda connection: connection.execute(mine).scalar()) != suggestion:
+        service.database.write(lambda connection: tables.put(connection, holders, row, suggestion=suggestion, at=now))

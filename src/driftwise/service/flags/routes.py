@@ -1,0 +1,104 @@
+"""The plan of a study's flags, and the events that are tracked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Request
+from pydantic import Field
+
+from driftwise.errors import NotFoundError
+from driftwise.service.access import Caller, StudyName, needs
+from driftwise.service.api.bodies import Body, Key, Name
+from driftwise.service.flags import tables
+from driftwise.service.flags.assigned import plans_of
+from driftwise.service.flags.plan import FlagPlan
+from driftwise.service.flags.tracking import track
+from driftwise.service.problems import answers
+from driftwise.service.service import service_of
+
+router = APIRouter(tags=["flags"])
+Seconds = Annotated[float, Field(gt=0, le=366 * 86400)]
+
+
+class FlagPlanBody(Body):
+    """How the parameters of a study are handed out as flags, and which events are its reward."""
+
+    explore: Annotated[float, Field(ge=0, le=1, description="Share of targeting keys that try suggestions.")] = 1.0
+    keep_seconds: Annotated[Seconds, Field(description="For how long a targeting key keeps its setting.")] = 3600.0
+    event: Annotated[str | None, Field(min_length=1, max_length=200, description="The event that is tracked.")] = None
+    aggregate: Annotated[str, Field(pattern="^(mean|rate|sum)$", description="mean, rate or sum of its values")] = (
+        "mean"
+    )
+    enough: Annotated[int, Field(ge=1, le=10**9, description="Events after which the study is told.")] = 1
+    within_seconds: Annotated[Seconds | None, Field(description="After the first event it is told anyway.")] = None
+
+
+class TrackBody(Body):
+    """An event: `value` counts for the setting that `targeting_key` has, in every study whose plan has this event."""
+
+    event: Name
+    targeting_key: Annotated[str, Field(min_length=1, max_length=1000)]
+    value: Annotated[float, Field(ge=-1e100, le=1e100)] = 1.0
+    key: Key = None
+
+
+class TrackReply(Body):
+    """The studies for which the event counted."""
+
+    studies: list[str]
+
+
+@router.put("/studies/{name}/flags", responses=answers(404))
+async def set_plan(
+    request: Request, name: StudyName, body: FlagPlanBody, who: Annotated[Caller, needs("admin")]
+) -> FlagPlanBody:
+    """Hand out the parameters of this study as the flags `NAME.PARAMETER`."""
+    service = service_of(request)
+    plan = FlagPlan(**body.model_dump())
+    await service.studies.call(name, _exists)
+
+    text = plan.to_json()
+    row = {"study": name, "plan": text}
+    await service.studies.run(
+        lambda: service.database.write(lambda connection: tables.put(connection, tables.plans, row, plan=text))
+    )
+    await service.audit.write(who.id, "flags", name, text)
+    return body
+
+
+@router.get("/studies/{name}/flags", responses=answers(404))
+async def show_plan(request: Request, name: StudyName, _: Annotated[Caller, needs("read")]) -> FlagPlanBody:
+    """How the parameters of this study are handed out."""
+    service = service_of(request)
+    plan = (await service.studies.run(lambda: plans_of(service))).get(name)
+    if plan is None:
+        raise NotFoundError(f"study {name!r:.80} has no flags; PUT a plan first")
+    return FlagPlanBody(**asdict(plan))
+
+
+@router.delete("/studies/{name}/flags", status_code=204, responses=answers(404))
+async def delete_plan(request: Request, name: StudyName, who: Annotated[Caller, needs("admin")]) -> None:
+    """Hand out the parameters of this study no longer. Clients fall back to their own defaults."""
+    service = service_of(request)
+    query = sa.delete(tables.plans).where(tables.plans.c.study == name)
+    await service.studies.run(lambda: service.database.write(lambda connection: connection.execute(query)))
+    await service.audit.write(who.id, "no flags", name)
+
+
+@router.post("/track", responses=answers())
+async def track_event(request: Request, body: TrackBody, who: Annotated[Caller, needs("tell")]) -> TrackReply:
+    """Count an event. With a `key` it is counted once, however often it is sent."""
+    service = service_of(request)
+    plans = await service.studies.run(lambda: plans_of(service))
+    due = [(study, plan) for study, plan in plans.items() if plan.event == body.event and who.token.covers(study)]
+    counted = [
+        study for study, plan in due if await track(service, study, plan, body.targeting_key, body.value, body.key)
+    ]
+    return TrackReply(studies=counted)
+
+
+def _exists(study: object) -> None:
+    """To be called on a study that must exist."""

@@ -1,0 +1,59 @@
+"""What the flags keep in the database of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+metadata = sa.MetaData()
+
+plans = sa.Table(
+    "service_flags",
+    metadata,
+    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("plan", sa.Text, nullable=False),
+)
+
+# the suggestion that a targeting key had last, so that an event that comes later finds it
+holders = sa.Table(
+    "service_flag_holders",
+    metadata,
+    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("who", sa.Text, primary_key=True),
+    sa.Column("suggestion", sa.Text, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+)
+
+# the events of a suggestion, added up
+sums = sa.Table(
+    "service_flag_events",
+    metadata,
+    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("suggestion", sa.Text, primary_key=True),
+    sa.Column("events", sa.BigInteger, nullable=False),
+    sa.Column("total", sa.Double, nullable=False),
+    sa.Column("hits", sa.BigInteger, nullable=False),
+    sa.Column("first", sa.Double, nullable=False),
+    sa.Column("told", sa.Boolean, nullable=False),
+)
+
+# keys of events that were counted
+known = sa.Table(
+    "service_flag_event_keys",
+    metadata,
+    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("at", sa.Double, nullable=False),
+)
+
+
+def put(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any], **otherwise: Any) -> bool:
+    """Insert a row; if there is one with its primary key, change that. Whether anything was written."""
+    dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+    keys = list(table.primary_key.columns)
+    made = dialect.insert(table).values(**row)
+    made = made.on_conflict_do_update(keys, set_=otherwise) if otherwise else made.on_conflict_do_nothing(keys)
+    return bool(connection.execute(made).rowcount)
