@@ -42,7 +42,9 @@ lint: .venv/ready
 types: .venv/ready
 	$(BIN)/mypy
 
+# With the extra `fast`, so that the compiled step is measured beside the other.
 bench: .venv/ready .venv-bench/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast]'
 	$(BIN)/python -m benchmarks
 
 # The peers beside ours: make bench-peers SUITE=drift-zoo CASES='box2d/*' SEEDS=5 ARGS='--peers optuna-tpe'

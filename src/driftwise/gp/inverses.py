@@ -95,7 +95,7 @@ class Inverse:
         return root
 
     def select(self, kept: slice | Index) -> Inverse:
-        return Inverse(np.ascontiguousarray(self.P[kept][:, kept]), self.noise)
+        return Inverse(self.P[kept][:, kept], self.noise)
 
     def solve(self, B: Array) -> Array:
         return self.P @ B

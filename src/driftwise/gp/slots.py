@@ -97,7 +97,7 @@ class Slots:
         assert isinstance(self.inverse, Inverse)
         (numbers, Y), (entering, rows) = self.contents.views, self._slot(i, kernel.__getitem__)
         P, mean, var, gain, stay = step(
-            *(self.inverse.P, kernel, rows.views[0], numbers, self.first, Y),
+            *(np.ascontiguousarray(self.inverse.P), kernel, rows.views[0], numbers, self.first, Y),
             *(mean, var, entering, y, int(forget), self.noise),
         )
         contents = self.contents.append(self.first + entering, (y, 1.0)[: Y.shape[1]], drop=int(forget))
