@@ -41,6 +41,16 @@ class Cycle:
 
 
 @dataclass(frozen=True)
+class Motion:
+    """The part of a diagnosis that needs no prediction, and so costs little: what each field means is said there."""
+
+    rate: float
+    change: Change | None
+    alarm: bool
+    cycle: Cycle | None
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """How the world moves, as the experts see it now.
 
@@ -64,20 +74,30 @@ class Diagnosis:
     moves: dict[str, float]
 
 
+def motion(mixture: Mixture) -> Motion:
+    """How the world moves, by the weights of the experts alone."""
+    return Motion(
+        rate=float(mixture.shares @ [rate(f.expert.time) for f in mixture.fits]),
+        change=likeliest_change(mixture),
+        alarm=alarmed(mixture) is not None,
+        cycle=likeliest_cycle(mixture),
+    )
+
+
 def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
     """The diagnosis of `mixture` at its time."""
-    data, shares = mixture.data, mixture.shares
+    data, shares, moving = mixture.data, mixture.shares, motion(mixture)
     X = sample(space)
     now, then = mixture.predict(X)[0], mixture.long_ago().predict(X)[0]
     return Diagnosis(
-        rate=float(shares @ [rate(f.expert.time) for f in mixture.fits]),
+        rate=moving.rate,
         gap=data.gap,
         noise=data.units[1] * float(np.sqrt(mixture.noise)),
         seen=len(data),
         in_use=float(sum(p.weight * float(p.decay @ p.decay) for p in mixture.predictors)),
-        change=likeliest_change(mixture),
-        alarm=alarmed(mixture) is not None,
-        cycle=likeliest_cycle(mixture),
+        change=moving.change,
+        alarm=moving.alarm,
+        cycle=moving.cycle,
         level=float(sum(share for f, share in zip(mixture.fits, shares, strict=True) if f.expert.level)),
         matters=effects(X, now, space),
         moves=effects(X, now - then, space),

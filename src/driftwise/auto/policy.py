@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise import checks, limits
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
-from driftwise.auto.diagnosis import Diagnosis, alarmed, diagnose
+from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motion
 from driftwise.auto.experts import PRIOR_STRENGTH, Bank, Expert, Fit
 from driftwise.auto.mixture import Mixture, Optimism
 from driftwise.auto.search import Search, without_outliers
@@ -206,6 +206,10 @@ class Auto:
     def diagnose(self, state: AutoState, ask: Ask) -> Diagnosis:
         """How the world moves, which observations are in use, and which parameters matter."""
         return diagnose(self.belief(state, ask), self.space)
+
+    def motion(self, state: AutoState, ask: Ask) -> Motion:
+        """The part of the diagnosis that costs little: how fast the world moves, and when it changed."""
+        return motion(self.belief(state, ask))
 
     def just_changed(self, state: AutoState, ask: Ask) -> bool:
         """Whether there probably was an abrupt change a moment ago."""
