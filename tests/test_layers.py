@@ -87,3 +87,8 @@ def test_no_class_name_stands_twice():
         if isinstance(node, ast.ClassDef)
     ]
     assert sorted({name for name in named if named.count(name) > 1}) == []
+
+
+def test_no_file_has_more_than_four_hundred_lines():
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
+    assert {name: n for name, n in lengths.items() if n > 400} == {}

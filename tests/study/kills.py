@@ -221,6 +221,7 @@ class Ledger:
 def main(folder: str, kills: int, seed: int) -> dict[str, int]:
     """Until so many writers were killed after the study was there; those killed before that come on top."""
     draw = random.Random(seed)
+    Path(folder).mkdir(parents=True, exist_ok=True)
     harms = ("lost", "doubled", "halves", "gaps", "too many", "changed questions")
     figures = dict.fromkeys(
         ("kills", "earlier kills", "interrupts", "acknowledged", "stored, not acknowledged", *harms), 0

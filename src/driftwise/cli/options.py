@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,44 +40,26 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="Processes, at most four a
 
 PARAMETERS, CONTEXT, CONSTRAINTS = "Parameters", "Context", "Constraints"  # panels of the help
 
+
+def option(name: str, help: str, metavar: str, panel: str) -> Any:
+    """An option in one of these panels."""
+    return typer.Option(name, help=help, metavar=metavar, rich_help_panel=panel)
+
+
 # --- what defines a study -------------------------------------------------------------------------------------------
 
 Floats = Annotated[
     list[str] | None,
-    typer.Option(
-        "--float",
-        help="A real number, for example price=5:20 or rate=1e-4:1:log.",
-        metavar="NAME=RANGE",
-        rich_help_panel=PARAMETERS,
-    ),
+    option("--float", "A real number, for example price=5:20 or rate=1e-4:1:log.", "NAME=RANGE", PARAMETERS),
 ]
 Ints = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--int",
-        help="A whole number, for example n=1:10 or n=1:1000:log.",
-        metavar="NAME=RANGE",
-        rich_help_panel=PARAMETERS,
-    ),
+    list[str] | None, option("--int", "A whole number, for example n=1:10 or n=1:1000:log.", "NAME=RANGE", PARAMETERS)
 ]
 Choices = Annotated[
     list[str] | None,
-    typer.Option(
-        "--choice",
-        help="One of several values, for example mode=slow,fast.",
-        metavar="NAME=VALUES",
-        rich_help_panel=PARAMETERS,
-    ),
+    option("--choice", "One of several values, for example mode=slow,fast.", "NAME=VALUES", PARAMETERS),
 ]
-Arms = Annotated[
-    str | None,
-    typer.Option(
-        "--arms",
-        help="Arms by name, for example red,green,blue.",
-        metavar="NAMES",
-        rich_help_panel=PARAMETERS,
-    ),
-]
+Arms = Annotated[str | None, option("--arms", "Arms by name, for example red,green,blue.", "NAMES", PARAMETERS)]
 ArmsFrom = Annotated[
     Path | None,
     typer.Option(
@@ -100,49 +82,21 @@ OnePolicy = Annotated[
     ),
 ]
 ContextFloats = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--context-float",
-        help="A real number that is given with each ask.",
-        metavar="NAME=RANGE",
-        rich_help_panel=CONTEXT,
-    ),
+    list[str] | None, option("--context-float", "A real number that is given with each ask.", "NAME=RANGE", CONTEXT)
 ]
 ContextInts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--context-int",
-        help="A whole number that is given with each ask.",
-        metavar="NAME=RANGE",
-        rich_help_panel=CONTEXT,
-    ),
+    list[str] | None, option("--context-int", "A whole number that is given with each ask.", "NAME=RANGE", CONTEXT)
 ]
 ContextChoices = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--context-choice",
-        help="One of several values, given with each ask.",
-        metavar="NAME=VALUES",
-        rich_help_panel=CONTEXT,
-    ),
+    list[str] | None, option("--context-choice", "One of several values, given with each ask.", "NAME=VALUES", CONTEXT)
 ]
 Rules = Annotated[
     list[str] | None,
-    typer.Option(
-        "--where",
-        help='A rule on settings, for example "workers * cache_mb <= 8192".',
-        metavar="RULE",
-        rich_help_panel=CONSTRAINTS,
-    ),
+    option("--where", 'A rule on settings, for example "workers * cache_mb <= 8192".', "RULE", CONSTRAINTS),
 ]
 Limits = Annotated[
     list[str] | None,
-    typer.Option(
-        "--limit",
-        help='A limit on a measure, for example "p99_ms<=200" or "hits>=0.5".',
-        metavar="LIMIT",
-        rich_help_panel=CONSTRAINTS,
-    ),
+    option("--limit", 'A limit on a measure, for example "p99_ms<=200" or "hits>=0.5".', "LIMIT", CONSTRAINTS),
 ]
 
 Safe = Annotated[

@@ -10,17 +10,10 @@ from typing import Any, Self, overload
 
 from driftwise import checks
 from driftwise.concurrency.threads import one_thread
-from driftwise.errors import InvalidInput, NotFoundError, StoreError
+from driftwise.errors import InvalidInput
 from driftwise.feasible import FeasibleState, Limit
 from driftwise.policies import AnyPolicy, decision
-from driftwise.records import (
-    Ask,
-    Observation,
-    Params,
-    Receipt,
-    Suggestion,
-    time_of_next,
-)
+from driftwise.records import Ask, Observation, Params, Receipt, Suggestion, time_of_next
 from driftwise.replay import Fold, Missing
 from driftwise.spaces import Space
 from driftwise.store import (
@@ -37,7 +30,7 @@ from driftwise.store import (
     without_password,
 )
 from driftwise.study import inputs, readings, remote
-from driftwise.study.description import Description, Fixed, agreed_with, described
+from driftwise.study.description import Description, Fixed, agreed_with, described, description_of
 from driftwise.study.readings import Reading
 from driftwise.study.watching import Watching
 
@@ -127,7 +120,7 @@ class AskTell:
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
-        agreed = given if log.description == text else agreed_with(given, _read(log, path), name)
+        agreed = given if log.description == text else agreed_with(given, description_of(log, path), name)
         self._set_up(store, log, agreed, path)
 
     @classmethod
@@ -142,7 +135,7 @@ class AskTell:
         store = open_store(path, create=False)
         log = store.open(name)
         study = cls.__new__(cls)
-        study._set_up(store, log, _read(log, path), path)
+        study._set_up(store, log, description_of(log, path), path)
         return study
 
     @classmethod
@@ -392,14 +385,6 @@ class AskTell:
 
     def _reading(self, seen: Observation) -> Reading:
         return readings.reading(seen, *self.description.split(seen.x))
-
-
-def _read(log: Log, path: Path | None) -> Description:
-    try:
-        return Description.from_json(log.description)
-    except (InvalidInput, NotFoundError, TypeError, ValueError, KeyError, AttributeError) as error:
-        where = f"{without_password(str(path))}: study {log.name!r}"
-        raise StoreError(f"{where} has a description this driftwise cannot read: {error}") from error
 
 
 def _opened(cls: type[AskTell], name: str, path: str) -> AskTell:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -13,13 +14,13 @@ import numpy as np
 
 from driftwise import checks
 from driftwise import given as settings_given
-from driftwise.errors import ConflictError, InvalidInput
+from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.feasible import Feasible, Limit, as_limits
 from driftwise.gp.past import negated
 from driftwise.policies import AnyPolicy, check_restrictable
 from driftwise.records import Params, Point
 from driftwise.spaces import Box, Candidates, Joint, Space, Where, as_space, in_context, joint, pinned, split
-from driftwise.store import codec
+from driftwise.store import Log, codec, without_password
 from driftwise.study.readings import Reading, as_row
 
 Fixed = tuple[tuple[int, float], ...]  # coordinates and their values, as an Ask has them
@@ -240,3 +241,12 @@ def agreed_with(now: Description, stored: Description, name: str) -> Description
     for each in settings_given.kept(stored.given, before, given=now.given, defaults=DEFAULTS):
         logger.info("study %r was %s", name, each)
     return stored
+
+
+def description_of(log: Log, path: str | os.PathLike[str] | None) -> Description:
+    """The description that is stored."""
+    try:
+        return Description.from_json(log.description)
+    except (InvalidInput, NotFoundError, TypeError, ValueError, KeyError, AttributeError) as error:
+        where = f"{without_password(str(path))}: study {log.name!r}"
+        raise StoreError(f"{where} has a description this driftwise cannot read: {error}") from error
