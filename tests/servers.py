@@ -30,8 +30,8 @@ def programs() -> Path | None:
 class Server:
     """A cluster in a folder of its own, reached through a socket in the same folder."""
 
-    def __init__(self, bin: Path) -> None:
-        self.bin = bin
+    def __init__(self, bin: Path, **settings: str) -> None:
+        self.bin, self.settings = bin, SETTINGS | settings
         self.folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path must be short
         # PostgreSQL refuses to run as root
         self.user = "nobody" if os.getuid() == 0 else None
@@ -55,7 +55,7 @@ class Server:
         assert done.returncode == 0, done.stderr.decode()
 
     def start(self) -> None:
-        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        settings = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
                 [self.bin / "postgres", "-D", self.data, "-k", str(self.folder), *settings],
@@ -71,15 +71,20 @@ class Server:
     def kill(self) -> None:
         """As a machine that fails: the postmaster and all its children at once."""
         assert self.process is not None
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        pids = [self.process.pid, *map(int, children.read_text().split())]
+        pids = [self.process.pid, *self._children()]
         for pid in pids:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+            _kill(pid)
         self.process.wait()
         self.process = None
+
+    def kill_backend(self, which: int) -> bool:
+        """One of the processes that serve a client. The postmaster then ends all the others, and recovers."""
+        serving = [pid for pid in self._children() if f" {USER} ".encode() in _words(pid)]
+        return bool(serving) and _kill(serving[which % len(serving)])
+
+    def _children(self) -> list[int]:
+        assert self.process is not None
+        return list(map(int, Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()))
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """At once, in an orderly way."""
@@ -91,3 +96,18 @@ class Server:
     def remove(self) -> None:
         self.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _kill(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _words(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

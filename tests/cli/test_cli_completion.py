@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from driftwise.cli.app import FILES
+
 MAIN = "import driftwise.cli; driftwise.cli.main()"
 
 
@@ -20,7 +22,8 @@ def completed(words: str, *flags: str) -> subprocess.CompletedProcess[str]:
     ("words", "answers"),
     [
         ("driftwise stu", ["study"]),
-        ("driftwise ", ["demo", "compare", "theory", "policies", "environments", "suites", "study", "tune", "lab"]),
+        ("driftwise ", list(FILES)),
+        ("driftwise sto", ["store"]),
         ("driftwise --ver", ["--version"]),
         ("driftwise study a", ["ask", "abandon"]),
         ("driftwise study ask --k", ["--key"]),

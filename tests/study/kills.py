@@ -35,8 +35,8 @@ def reward(number: int) -> float:
     return (number * 37 % 101) / 7
 
 
-def make(path: Path) -> Study:
-    return Study("s", SPACE, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.3))
+def make(path: Path | str, name: str = "s") -> Study:
+    return Study(name, SPACE, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.3))
 
 
 def three(view):
@@ -56,7 +56,7 @@ def interrupt(*_: object) -> None:
     raise Interrupted
 
 
-def write(path: Path, first: int, pipe: int, draw: random.Random | None) -> None:
+def write(path: Path | str, first: int, pipe: int, draw: random.Random | None, name: str = "s") -> None:
     """The writer: i is asked under key i, then told, or every fifth time abandoned; then something is observed.
 
     With `draw` it is interrupted after random whiles, and does again what it was about to do.
@@ -83,7 +83,7 @@ def write(path: Path, first: int, pipe: int, draw: random.Random | None) -> None
     # An interrupt in a weak reference's callback is printed by Python, or logged by SQLAlchemy's pool.
     sys.unraisablehook = lambda _: None
     logging.disable(logging.ERROR)
-    study = make(path)
+    study = make(path, name)
     i = first
     while True:
         s = steadily(study.ask, key=f"k{i}")
@@ -218,13 +218,15 @@ class Ledger:
         self.asked_by_us += 1
 
 
+HARMS = ("lost", "doubled", "halves", "gaps", "too many", "changed questions")
+
+
 def main(folder: str, kills: int, seed: int) -> dict[str, int]:
     """Until so many writers were killed after the study was there; those killed before that come on top."""
     draw = random.Random(seed)
     Path(folder).mkdir(parents=True, exist_ok=True)
-    harms = ("lost", "doubled", "halves", "gaps", "too many", "changed questions")
     figures = dict.fromkeys(
-        ("kills", "earlier kills", "interrupts", "acknowledged", "stored, not acknowledged", *harms), 0
+        ("kills", "earlier kills", "interrupts", "acknowledged", "stored, not acknowledged", *HARMS), 0
     )
     for round_ in itertools.count():
         if round_ % ROUNDS_A_FILE == 0:

@@ -57,9 +57,7 @@ class Promises(RuleBasedStateMachine):
 
     @initialize(direction=st.sampled_from(["maximize", "minimize"]))
     def create(self, direction):
-        self.folder = Path(tempfile.mkdtemp())
-        self.crashes = 0
-        self.path = self.folder / "0.db"
+        self.path = self.new_place()
         self.name = "s"
         self.study = Study(
             self.name,
@@ -81,9 +79,28 @@ class Promises(RuleBasedStateMachine):
         self.told_by_key = {}
 
     def teardown(self):
-        if hasattr(self, "folder"):
+        if hasattr(self, "study"):
             self.study.close()
+        if hasattr(self, "folder"):
             shutil.rmtree(self.folder)
+
+    # --- where it is: a file; tests/study/test_on_a_server.py has another place ---------------------------------
+
+    def new_place(self):
+        """Where there is no study yet."""
+        if not hasattr(self, "folder"):
+            self.folder, self.places = Path(tempfile.mkdtemp()), 0
+        self.places += 1
+        return self.folder / f"{self.places}.db"
+
+    def crashed(self, path):
+        """Where a crash leaves what was stored: a copy of the file and its log, taken while it is open."""
+        new = self.new_place()
+        shutil.copy(path, new)
+        log = Path(f"{path}-wal")
+        if log.exists():
+            shutil.copy(log, f"{new}-wal")
+        return new
 
     def one_of(self, numbers, pick):
         return sorted(numbers)[pick % len(numbers)]
@@ -281,19 +298,12 @@ class Promises(RuleBasedStateMachine):
             old.rename(self.name)
             return
         if kind == "copy":
-            self.crashes += 1
-            self.path = self.folder / f"{self.crashes}.db"
+            self.path = self.new_place()
             self.study = old.copy(self.name, path=self.path)
             old.close()
             return
         if kind == "crash":
-            self.crashes += 1
-            self.path = self.folder / f"{self.crashes}.db"
-            before = self.folder / f"{self.crashes - 1}.db"
-            shutil.copy(before, self.path)
-            log = Path(f"{before}-wal")
-            if log.exists():
-                shutil.copy(log, f"{self.path}-wal")
+            self.path = self.crashed(self.path)
         if kind != "second":
             old.close()
         self.study = Study.open(self.name, path=self.at(self.path))

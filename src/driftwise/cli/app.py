@@ -22,6 +22,7 @@ FILES = {
     "environments": "lists",
     "suites": "suites",
     "study": "study",
+    "store": "store",
     "tune": "tune",
     "serve": "serve",
     "token": "token",

@@ -20,7 +20,7 @@ from driftwise.store.files import MAGIC
 
 SIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file
 
-Inputs = Iterable[Path | None]
+Inputs = Iterable[Path | str | None]
 
 
 def write(target: Path, content: str | bytes, *, inputs: Inputs = ()) -> None:
@@ -88,6 +88,11 @@ def at_home(path: Path | None) -> Path | None:
         raise InvalidInput(f"there is no home folder {path.parts[0]}; give the whole path") from None
 
 
+def store_at_home(path: str | None) -> str | None:
+    """Likewise of a file with studies. The address of a server is left as it is."""
+    return path if path is None or "://" in path else str(at_home(Path(path)))
+
+
 def _exists(path: Path) -> bool:
     """Unlike Path.exists it raises if no file can have this name, for example if it is too long."""
     try:
@@ -97,7 +102,7 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _is(real: Path, given: Path) -> bool:
+def _is(real: Path, given: Path | str) -> bool:
     """Whether it is the input or lies beside it, by its name or by a link to it."""
     return any(_same(real, Path(os.path.realpath(given) + suffix)) for suffix in ("", *SIDE))
 

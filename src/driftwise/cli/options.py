@@ -9,18 +9,30 @@ import typer
 
 from driftwise.cli import files
 
-DEFAULT = Path("driftwise.db")
+DEFAULT = "driftwise.db"
 NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and not an option
 
 Name = Annotated[str, typer.Argument(help="The name of the study.", show_default=False)]
 NewName = Annotated[str, typer.Argument(help="The name of the new study.", show_default=False, metavar="NEW")]
+# text, because the address of a server is no path: it would lose a slash
 File = Annotated[
-    Path,
-    typer.Option("--path", envvar="DRIFTWISE_PATH", callback=files.at_home, help="The file that holds the study."),
+    str,
+    typer.Option(
+        "--path",
+        envvar="DRIFTWISE_PATH",
+        callback=files.store_at_home,
+        metavar="PATH",
+        help="The file that holds the study, or the address of a PostgreSQL.",
+    ),
 ]
 ToFile = Annotated[
-    Path | None,
-    typer.Option("--to", callback=files.at_home, help="The file of the new study. By default it is the same file."),
+    str | None,
+    typer.Option(
+        "--to",
+        callback=files.store_at_home,
+        metavar="PATH",
+        help="The file or the address of the new study. By default it is the same.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 At = Annotated[

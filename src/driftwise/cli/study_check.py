@@ -11,6 +11,7 @@ import typer
 from driftwise.cli import show
 from driftwise.cli.options import DEFAULT, File, Json
 from driftwise.errors import NotFoundError
+from driftwise.store import is_address, is_there, without_password
 from driftwise.store.files import as_path
 from driftwise.text import counted
 
@@ -30,15 +31,18 @@ def check(
     The file itself is never changed. With --salvage, every intact row is copied into a new file, in which each lost row
     counts as an abandoned suggestion. The exit code is 1 if there is any damage.
 
+    On a PostgreSQL it reads every row of the store and compares it with the others. The server's own pages and indexes
+    are not looked at: pg_amcheck and data checksums are for those.
+
     [bold]Example[/bold]
 
       driftwise study check --path prices.db --salvage saved.db
     """
     from driftwise.store import verify  # no other command needs it
 
-    place = as_path(path)
-    if not place.exists():
-        raise NotFoundError(f"there is no file {place}")
+    place = path if is_address(path) else str(as_path(path))
+    if not is_there(place):
+        raise NotFoundError(f"there is no file {place}; give another path")
     findings = verify.check(place)
     saved = verify.salvage(place, as_path(salvage)) if salvage is not None else []
     if as_json:
@@ -55,9 +59,9 @@ def check(
         raise typer.Exit(1)
 
 
-def _say(path: Path, findings: list[Finding], saved: list[Salvaged]) -> None:
+def _say(path: str, findings: list[Finding], saved: list[Salvaged]) -> None:
     if not findings:
-        show.say(f"{path} is intact.")
+        show.say(f"{without_password(path)} is intact.")
     for each in findings:
         what = f"Study {each.study!r}" if each.study else "The file"
         show.say(f"{what}: {each.problem}")

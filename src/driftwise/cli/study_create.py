@@ -34,6 +34,7 @@ from driftwise.cli.ordered import in_order
 from driftwise.cli.study_words import next_command
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.spaces import Box, as_space
+from driftwise.store import is_there, without_password
 from driftwise.study import Study
 from driftwise.text import counted, visible
 
@@ -157,7 +158,7 @@ def fork(
         show.as_json(study_status.summary_for_scripts(made.describe()) | counts)
         return
     left_out = f"; {counts['left_out']} outside of its ranges and rules left out" if counts["left_out"] else ""
-    show.say("The study ", (new, "bold"), f" is in {visible(str(target))}.")
+    show.say("The study ", (new, "bold"), f" is in {visible(without_password(target))}.")
     show.say(f"It begins with {counted(taken.told, 'observation')} of {visible(name)}{left_out}.")
 
 
@@ -168,10 +169,12 @@ def _policy(spec: str | None) -> tuple[str, dict[str, Any]] | None:
     return chosen.name, dict(chosen.options)
 
 
-def _check_new(name: str, path: Any) -> None:
+def _check_new(name: str, path: str) -> None:
     """A fork never adds to a study that is there."""
-    if path.exists() and name in Study.names(path):
-        raise ConflictError(f"study {name!r} already exists in {path}; give another name, or delete it first")
+    if is_there(path) and name in Study.names(path):
+        raise ConflictError(
+            f"study {name!r} already exists in {without_password(path)}; give another name, or delete it first"
+        )
 
 
 def _replaced(study: Study, given: dict[str, Any]) -> dict[str, Any] | None:

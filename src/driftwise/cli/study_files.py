@@ -10,6 +10,7 @@ import typer
 from driftwise.cli import failure, show, study_status
 from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, ToFile
 from driftwise.errors import InvalidInput
+from driftwise.store import without_password
 from driftwise.study import Study
 from driftwise.text import counted, visible
 
@@ -22,7 +23,9 @@ def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
         return
     rows = [(s["name"], s["policy"], ", ".join(s["parameters"]), str(s["rewards"]), str(s["awaited"])) for s in found]
     show.out().print(
-        show.table(str(path), ("study", "policy", "parameters", "rewards", "awaited"), rows, words=(0, 1, 2))
+        show.table(
+            without_password(path), ("study", "policy", "parameters", "rewards", "awaited"), rows, words=(0, 1, 2)
+        )
     )
 
 
@@ -32,7 +35,7 @@ def copy(name: Name, new: NewName, to: ToFile = None, path: File = DEFAULT, as_j
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
-        show.say("The study ", (new, "bold"), f" is in {visible(str(path if to is None else to))}.")
+        show.say("The study ", (new, "bold"), f" is in {visible(without_password(path if to is None else to))}.")
 
 
 def rename(

@@ -80,5 +80,5 @@ def save_over_time(moments: Sequence[Moment], changes: Sequence[NoticedChange], 
 
 
 def _save(figure: Figure, study: Study, path: Path) -> None:
-    files.write(path, picture(figure, path), inputs=[None if study.path is None else Path(study.path)])
+    files.write(path, picture(figure, path), inputs=[study.path])
     show.say(f"The picture is in {visible(str(path))}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from driftwise.cli import parse, show
@@ -25,9 +24,9 @@ def setting(params: Params) -> str:
     )
 
 
-def next_command(verb: str, name: str, *rest: str, path: Path) -> str:
+def next_command(verb: str, name: str, *rest: str, path: str) -> str:
     """The command to type next, with the path unless it is the default."""
-    where = [] if path == DEFAULT else ["--path", str(path)]
+    where = [] if path == DEFAULT else ["--path", path]
     return visible(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
 
 

@@ -21,7 +21,7 @@ from driftwise.errors import DriftwiseError, NotFoundError, StoreError
 from driftwise.store import postgres_format
 from driftwise.store.postgres_address import parsed
 from driftwise.store.postgres_errors import POSTGRES_ERRORS, LostConnection, explain, is_passing
-from driftwise.store.postgres_link import BARE, READ, WRITE, PostgresLink
+from driftwise.store.postgres_link import BARE, READ, WRITE, PostgresLink, is_starting
 from driftwise.store.postgres_pool import LinkPool
 from driftwise.store.sql_store import SqlStore
 
@@ -41,14 +41,13 @@ class PostgresStore(SqlStore):
         self._prepare(create)
 
     def _prepare(self, create: bool) -> None:
-        """Create or upgrade the tables, and see that the store is whole. A server that was never there is no loss."""
+        """Create or upgrade the tables. Nobody waits for a server that was never there."""
         name = self.address.schema
         if not self._transacted(BARE, lambda c: postgres_format.is_present(c, name), is_new=True):
             if not create:
                 raise NotFoundError(f"there is no study in {self.where}; create one there first, or give another path")
             self._transacted(BARE, lambda c: postgres_format.create(c, name), again=True)
         self._transacted(BARE, lambda c: postgres_format.upgrade(c, self.address), again=True)
-        self.names()
 
     # --- transactions -------------------------------------------------------------------------------------------
 
@@ -146,8 +145,10 @@ class PostgresStore(SqlStore):
                         f"{self.where}: the connection was lost during the commit, so that it is not known whether the "
                         f"call was stored ({lost}). Look whether it was, or repeat a call that has a key"
                     ) from lost
-                if time.monotonic() + pause > deadline or (is_new and not lost.may_come):
-                    raise StoreError(f"{self.where}: the server cannot be reached ({lost}); try again") from lost
+                if time.monotonic() + pause > deadline or (is_new and not is_starting(self.address)):
+                    raise StoreError(
+                        f"{self.where}: the server cannot be reached ({lost}); correct the address, or try again"
+                    ) from lost
                 time.sleep(pause)
                 pause = min(2 * pause, LATER)
 

@@ -38,7 +38,6 @@ class LostConnection(Exception):
         super().__init__(" ".join(str(original(error)).split()))
         state = getattr(original(error), "sqlstate", None)
         self.during_commit = during_commit and state not in UNDONE
-        self.may_come = state in PASSING
 
 
 def original(error: BaseException) -> BaseException:

@@ -19,8 +19,9 @@ UPGRADES: Mapping[int, Callable[[sa.Connection], None]] = {}
 
 def is_present(connection: sa.Connection, name: str) -> bool:
     """Whether the schema `name` of the database is a store."""
-    found = connection.exec_driver_sql("SELECT to_regclass(%s)::text", (f"{name}.{FORMAT}",)).scalar()
-    return found is not None
+    # not to_regclass, which does not see what another session committed since this transaction began
+    query = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = %s"
+    return bool(connection.exec_driver_sql(query, (name, FORMAT)).scalar())
 
 
 def create(connection: sa.Connection, name: str) -> None:

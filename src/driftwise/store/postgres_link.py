@@ -134,14 +134,23 @@ class PostgresLink:
 
 def connect(address: Address, kind: type[Connection] = psycopg.Connection) -> Connection:  # type: ignore[assignment]
     """A new connection without a transaction, on which the tables of the store are found by their names."""
-    given: dict[str, Any] = {**DEFAULTS, **conninfo_to_dict(address.url), "client_encoding": "utf8"}
-    made = kind.connect(make_conninfo(**given), autocommit=True)
+    made = kind.connect(_conninfo(address), autocommit=True)
     try:
         made.execute(_setup(address.schema).encode())
     except BaseException:
         made.pgconn.finish()
         raise
     return made
+
+
+def is_starting(address: Address) -> bool:
+    """Whether a server is there that lets nobody in yet, as after a crash."""
+    return psycopg.pq.PGconn.ping(_conninfo(address).encode()) == psycopg.pq.Ping.REJECT
+
+
+def _conninfo(address: Address) -> str:
+    given: dict[str, Any] = {**DEFAULTS, **conninfo_to_dict(address.url), "client_encoding": "utf8"}
+    return make_conninfo(**given)
 
 
 def _setup(name: str) -> str:

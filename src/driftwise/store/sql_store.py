@@ -79,16 +79,19 @@ class SqlStore(ABC):
     def copy(self, name: str, target: SqlStore, new: str) -> SqlLog:
         """The log is read into memory, so that neither store waits while the other is busy."""
         log = self.open(name)
-        found = log.read(copies.read)
+        return target.adopt(new, log.description, log.read(copies.read))
+
+    def adopt(self, name: str, description: str, contents: copies.Whole) -> SqlLog:
+        """A new log with these contents, all of them or nothing."""
 
         def work(connection: sa.Connection) -> None:
             rows.lock_studies(connection)
-            target._check_free(connection, new)
-            copies.write(connection, rows.add_study(connection, new, log.description), found)
+            self._check_free(connection, name)
+            copies.write(connection, rows.add_study(connection, name, description), contents)
 
-        target.upgrade()
-        target.writing(work)
-        return target.open(new)
+        self.upgrade()
+        self.writing(work)
+        return self.open(name)
 
     def _write(self, name: str, work: Callable[[sa.Connection], None]) -> None:
         """Change the study of this name, which must exist."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from driftwise.errors import DriftwiseError, StoreError
-from driftwise.store import copies, corrections, files, keys, old_format, rows, schema
+from driftwise.store import copies, corrections, files, is_address, keys, old_format, open_store, rows, schema
 from driftwise.store.base import Asked, Correction
 from driftwise.store.connection import connect, wrap
 from driftwise.store.copies import CopiedRows, Suggested, Whole
@@ -51,17 +51,15 @@ class Found:
     problems: list[str]
 
 
-def check(path: Path) -> list[Finding]:
-    """All problems of the file; an empty list if it is intact."""
-    files.check(path)
+def check(path: Path | str) -> list[Finding]:
+    """All problems of a file, or of a store on a server; an empty list if it is intact."""
     return _with(path, lambda connection: list(_findings(connection)))
 
 
-def salvage(path: Path, target: Path) -> list[Salvaged]:
+def salvage(path: Path | str, target: Path) -> list[Salvaged]:
     """Copy intact rows into a new file. Lost numbers remain there as abandoned suggestions."""
     if target.exists():
         raise StoreError(f"{target}: it exists already; give the name of a new file")
-    files.check(path)
 
     def copy(connection: sa.Connection) -> list[Salvaged]:
         store = SqliteStore(target)
@@ -73,8 +71,15 @@ def salvage(path: Path, target: Path) -> list[Salvaged]:
     return _with(path, copy)
 
 
-def _with(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
-    """Return what `work` returns for the file, which is neither written nor trusted."""
+def _with(path: Path | str, work: Callable[[sa.Connection], Result]) -> Result:
+    """Return what `work` returns for a file or a store on a server, which is neither written nor trusted."""
+    if isinstance(path, str) and is_address(path):
+        return open_store(path, create=False).reading(work)
+    return _with_file(Path(path), work)
+
+
+def _with_file(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
+    files.check(path)
     raw = connect(path)
     try:
         version = int(raw.execute("PRAGMA user_version").fetchone()[0])
@@ -97,7 +102,8 @@ def _with(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
 
 
 def _findings(connection: sa.Connection) -> Iterator[Finding]:
-    for row in _tolerant(connection, "PRAGMA integrity_check(20)"):
+    pages = _tolerant(connection, "PRAGMA integrity_check(20)") if connection.dialect.name == "sqlite" else ()
+    for row in pages:
         if row is None or row[0] != "ok":
             yield Finding(None, "SQLite: it cannot be read" if row is None else f"SQLite: {row[0]}")
     try:
@@ -209,11 +215,16 @@ def _words(error: BaseException) -> str:
 # --- reading what can be read ---------------------------------------------------------------------------------------
 
 
-def _tolerant(connection: sa.Connection, query: str, *values: Any) -> Iterator[Any]:
+def _tolerant(connection: sa.Connection, query: str, **values: Any) -> Iterator[Any]:
     """The rows of a query, with None in place of the first that cannot be read."""
+    is_server = connection.dialect.name != "sqlite"
     try:
-        yield from connection.exec_driver_sql(query, values)
+        if is_server:
+            connection.exec_driver_sql("SAVEPOINT look")  # else an error would end the whole transaction
+        yield from connection.execute(sa.text(query), values)
     except files.SQLITE_ERRORS:
+        if is_server:
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT look")
         yield None
 
 
@@ -230,8 +241,8 @@ def _rows(connection: sa.Connection, study: int) -> Found:
         ("corrections", "ordinal", found.corrections, corrections.verify_row),
     ):
         for direction in ("ASC", "DESC"):
-            query = f"SELECT * FROM {table} WHERE study = ? ORDER BY {order} {direction}"
-            read = list(_tolerant(connection, query, study))
+            query = f"SELECT * FROM {table} WHERE study = :s ORDER BY {order} {direction}"
+            read = list(_tolerant(connection, query, s=study))
             for row in read:
                 if row is None:
                     found.problems.append(f"some of its {table} cannot be read")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from driftwise.errors import ConflictError
+from driftwise.store import is_address
 
 try:
     import fcntl
@@ -21,15 +22,37 @@ except ImportError:  # a system without such locks has no process groups either
 
 @contextmanager
 def claimed(path: str, name: str) -> Iterator[None]:
-    """Holds the study `name` of the file `path`. Refused if another tuner has it."""
+    """Holds the study `name` of the store `path`. Refused if another tuner has it."""
+    with _on_server(path, name) if is_address(path) else _beside(path, name):
+        yield
+
+
+@contextmanager
+def _on_server(path: str, name: str) -> Iterator[None]:
+    """By a lock of a session, which the server releases when the process ends."""
+    from driftwise.store.postgres_claim import claim
+
+    held = claim(path, f"tune {name}")
+    if held is None:
+        raise _taken(name)
+    try:
+        yield
+    finally:
+        held.close()
+
+
+def _taken(name: str) -> ConflictError:
+    return ConflictError(f"another `driftwise tune {name}` is at work; wait for it, or end it and give --jobs")
+
+
+@contextmanager
+def _beside(path: str, name: str) -> Iterator[None]:
     file = os.open(f"{os.path.realpath(path)}-tune", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode("utf-8", "surrogatepass")))
         except OSError:
-            raise ConflictError(
-                f"another `driftwise tune {name}` is at work; wait for it, or end it and give --jobs"
-            ) from None
+            raise _taken(name) from None
         yield
     finally:
         os.close(file)

@@ -1,0 +1,85 @@
+"""driftwise store: whole stores, in files and on servers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from driftwise.cli import files, show
+from driftwise.cli.failure import EXIT_CODES
+from driftwise.cli.options import Json
+from driftwise.cli.ordered import Ordered
+from driftwise.errors import NotFoundError
+from driftwise.text import counted, visible
+
+app = typer.Typer(
+    invoke_without_command=True,
+    epilog=EXIT_CODES,
+    help="""Move studies between files and PostgreSQL servers.
+
+    [bold]Example[/bold]
+
+      driftwise store copy driftwise.db postgresql://me@host/tuning
+    """,
+)
+
+
+@app.callback()
+def root(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+From, To = (
+    typer.Argument(metavar=word, callback=files.store_at_home, help="A file, or an address.", show_default=False)
+    for word in ("FROM", "TO")
+)
+
+
+def copy(
+    source: Annotated[str, From],
+    target: Annotated[str, To],
+    study: Annotated[
+        list[str] | None, typer.Option("--study", help="Only this study; give it once for each.", metavar="NAME")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Copy studies with their suggestions, keys and corrections from one store into another.
+
+    A store is a file, or an address such as postgresql://me@host/tuning. Each study is copied as a whole, read back and
+    compared. If the command is interrupted, call it again: a study that is already there is compared and left alone,
+    and one that differs is refused.
+
+    [bold]Examples[/bold]
+
+      driftwise store copy driftwise.db postgresql://me@host/tuning
+
+      driftwise store copy postgresql://me@host/tuning backup.db --study prices
+    """
+    from driftwise.store import open_store, without_password
+    from driftwise.store.transfer import transfer
+
+    giver = open_store(source, create=False)
+    wanted = study or giver.names()
+    unknown = sorted(set(wanted) - set(giver.names()))
+    if unknown:
+        raise NotFoundError(f"{giver.where} has no study {unknown[0]!r:.80}; list them with: driftwise study list")
+    done = []
+    with show.progress("studies") as shown:
+        task = shown.add_task("studies", total=len(wanted))
+        for each in transfer(giver, open_store(target), wanted):
+            done.append(each)
+            shown.advance(task)
+    if as_json:
+        show.as_json({"studies": [asdict(each) for each in done]})
+        return
+    for each in done:
+        said = "copied" if each.new else "was there already"
+        size = f"{counted(each.observations, 'observation')}, {counted(each.suggestions, 'suggestion')}"
+        show.say(f"{visible(each.study)}: {said} and is the same ({size}).")
+    show.say(f"All of it is in {visible(without_password(target))}.")
+
+
+app.command("copy", cls=Ordered)(copy)
