@@ -363,6 +363,24 @@ def test_damage_is_found_and_never_answered_with(address, tmp_path, statement, w
     assert not verify.check(tmp_path / "saved.db")
 
 
+def test_a_study_that_is_missing_is_not_made_again(address):
+    store = open_store(address)
+    store.create("a", "{}"), store.create("b", "{}")
+    change(address, "DELETE FROM studies WHERE name = 'a'")
+    for call in (lambda: store.create("a", "{}"), lambda: store.open("a"), store.names, lambda: store.delete("b")):
+        with pytest.raises(StoreError, match="not the number that it has stored"):
+            call()
+
+
+def test_a_name_that_was_changed_is_noticed(address):
+    store = open_store(address)
+    store.create("a", "{}")
+    change(address, "UPDATE studies SET name = 'b'")
+    for call in (lambda: store.open("b"), store.names):
+        with pytest.raises(StoreError, match="a study's row does not match"):
+            call()
+
+
 @pytest.mark.slow
 def test_kills_of_clients_backends_and_the_server_lose_nothing(server):
     script = Path(__file__).parents[1] / "study" / "server_kills.py"

@@ -115,6 +115,7 @@ _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
 # until the end of the transaction; SQLite, where a transaction that writes has the whole file, leaves this out
 _LOCKED = _STUDY.with_for_update()
+_COUNT_STUDIES = sa.select(sa.func.count()).select_from(schema.studies)
 _LOCKED_FILE = sa.select(_F.file).with_for_update()
 _NAMED = sa.select(schema.studies).where(schema.Unindexed(_T.name) == sa.bindparam("name"))
 # added by format 3; once one of them is not 0, they are never all 0 again
@@ -141,22 +142,41 @@ def names(connection: sa.Connection) -> list[str]:
 
 def studies(connection: sa.Connection) -> tuple[list[Row], int]:
     """The rows of all studies, and how many there were besides, whose numbers are not given again."""
-    file = connection.execute(sa.select(schema.file)).first()
     listed = list(connection.execute(sa.select(*_STANDING).order_by(_T.study)))
-    if file is None or file.studies != len(listed):
-        raise damaged(f"it has {len(listed)} studies, which is not the number that it has stored")
-    if file.checksum is not None:
-        verify(file.checksum, _of_file(file.file, file.studies, file.deleted), "the number of studies")
+    deleted = _deleted(connection, len(listed))
     for row in listed:
         _verify_study(row)
-    return listed, file.deleted
+    return listed, deleted
+
+
+def _deleted(connection: sa.Connection, count: int) -> int:
+    """How many studies were deleted. Raises a `StoreError` unless `count` is the number of those that are there."""
+    file = connection.execute(sa.select(schema.file)).first()
+    if file is None or file.studies != count:
+        raise damaged(f"it has {count} studies, which is not the number that it has stored")
+    if file.checksum is not None:
+        verify(file.checksum, _of_file(file.file, file.studies, file.deleted), "the number of studies")
+    return int(file.deleted)
+
+
+def census(connection: sa.Connection) -> tuple[int, int]:
+    """How many studies there are, and how many there were besides. Raises a `StoreError` if one may be missing.
+
+    In a file every row is verified, because a name that was damaged would be made again. A server, which may hold ten
+    thousand studies, checks its own pages: there the rows are counted.
+    """
+    if connection.dialect.name == "sqlite":
+        listed, deleted = studies(connection)
+        return len(listed), deleted
+    count = connection.scalar(_COUNT_STUDIES) or 0
+    return count, _deleted(connection, count)
 
 
 def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
     """A study's number in the file, and its description."""
     row = connection.execute(_NAMED, {"name": name}).first()
     if row is None:
-        names(connection)  # raises if one may be missing
+        census(connection)  # raises if one may be missing
         return None
     _verify_study(row)
     if row.checksum is not None:
@@ -195,10 +215,10 @@ def _verify_study(row: Any) -> None:
 
 def add_study(connection: sa.Connection, name: str, description: str) -> Standing:
     """A new study without suggestions and observations. Its number was never given before."""
-    listed, deleted = studies(connection)
-    standing = Standing(len(listed) + deleted + 1, name, Counts(), described(description))
+    count, deleted = census(connection)
+    standing = Standing(count + deleted + 1, name, Counts(), described(description))
     insert_study(connection, standing, description)
-    count_studies(connection, len(listed) + 1, deleted)
+    count_studies(connection, count + 1, deleted)
     return standing
 
 

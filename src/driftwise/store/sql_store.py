@@ -39,7 +39,7 @@ class SqlStore(ABC):
     def create(self, name: str, description: str) -> SqlLog:
         def make(connection: sa.Connection) -> None:
             rows.lock_studies(connection)
-            if name not in rows.names(connection):  # else another process was faster
+            if rows.find_study(connection, name) is None:  # else another process was faster
                 rows.add_study(connection, name, description)
 
         if self._find(name) is None:
@@ -70,9 +70,9 @@ class SqlStore(ABC):
         def work(connection: sa.Connection) -> None:
             rows.lock_studies(connection)
             study = self._standing(connection, name).study
-            listed, deleted = rows.studies(connection)
+            count, deleted = rows.census(connection)
             rows.delete_study(connection, study)
-            rows.count_studies(connection, len(listed) - 1, deleted + 1)
+            rows.count_studies(connection, count - 1, deleted + 1)
 
         self._write(name, work)
 
@@ -107,7 +107,7 @@ class SqlStore(ABC):
         return standing
 
     def _check_free(self, connection: sa.Connection, name: str) -> None:
-        if name in rows.names(connection):
+        if rows.find_study(connection, name) is not None:
             raise ConflictError(f"{self.where} already has a study {name!r:.80}; use another name, or delete that one")
 
     def _find(self, name: str) -> SqlLog | None:
