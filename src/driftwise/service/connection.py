@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -43,7 +44,7 @@ class Connection:
 
     @classmethod
     def to(cls, path: Any, token: str | None) -> Connection:
-        if not remote.is_address(path):
+        if not remote.is_address(path) or not urlsplit(path).netloc:
             raise InvalidInput(f"path must be the address of a service, got {shown(path)}; as https://host:port")
         if token is not None and (not isinstance(token, str) or not token.isascii() or not token.isprintable()):
             raise InvalidInput("token must be text as `driftwise token create` prints it")

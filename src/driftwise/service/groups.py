@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 import sqlalchemy as sa
 
 from driftwise.errors import StoreError
+from driftwise.service.open_studies import number_of
 from driftwise.store.log import SqlLog
 from driftwise.store.sql_store import SqlStore
 from driftwise.study import Study
@@ -148,11 +149,6 @@ class Lane:
         if log.store is not self.inside:
             study._log = replace(log, store=self.inside)
         return study
-
-
-def number_of(study: Study) -> int:
-    """By which the store knows a study, whatever its name."""
-    return cast(SqlLog, study._log).study
 
 
 def _answer(group: list[GroupedCall]) -> None:

@@ -75,6 +75,10 @@ class Bounded:
         begun, read = False, 0
         scope["state"]["most_bytes"] = self._settings.body_bytes
 
+        def noted(error: Refused) -> Refused:
+            scope["state"]["refused"] = error  # FastAPI would say only that the body cannot be read
+            return error
+
         async def bounded() -> Message:
             nonlocal read
             if read < 0:  # the whole body was read: what comes next is that the client has gone
@@ -82,15 +86,17 @@ class Bounded:
             try:
                 message = await asyncio.wait_for(receive(), self._settings.idle_seconds)
             except TimeoutError:
-                raise Refused(
-                    408,
-                    f"a body must not pause for {self._settings.idle_seconds:g} s; send it again",
-                    Connection="close",
+                raise noted(
+                    Refused(
+                        408,
+                        f"a body must not pause for {self._settings.idle_seconds:g} s; send it again",
+                        Connection="close",
+                    )
                 ) from None
             read += len(message.get("body", b""))
             most = scope["state"]["most_bytes"]
             if read > most:
-                raise too_large(read, most)
+                raise noted(too_large(read, most))
             if not message.get("more_body", False):
                 read = -1
             return message

@@ -140,6 +140,9 @@ def install(app: FastAPI, settings: ServiceSettings) -> None:
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        refused: Refused | None = request.scope["state"].get("refused")
+        if refused is not None:
+            return of_error(refused, settings)
         return problem(error.status_code, str(error.detail), **(dict(error.headers or {})))
 
     app.add_exception_handler(errors.DriftwiseError, ours)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 from typing import Any
 
 import uvicorn
@@ -11,15 +12,18 @@ import uvicorn
 from driftwise.errors import InvalidInput, StoreError
 from driftwise.service import logs
 from driftwise.service.app import create_app
+from driftwise.service.impatient import Impatient
 from driftwise.service.service import Service
 from driftwise.service.settings import ServiceSettings
 
 BACKLOG = 2048
+SWITCH_SECONDS = 0.001  # for which a thread that computes may keep the event loop waiting; Python's own is 0.005
 
 
 def serve(settings: ServiceSettings, *, level: str = "info") -> None:
     """Serve until a signal stops it."""
     logs.set_up(level)
+    sys.setswitchinterval(SWITCH_SECONDS)
     server_of(settings).run()
 
 
@@ -36,7 +40,9 @@ def server_of(settings: ServiceSettings, **options: Any) -> uvicorn.Server:
         proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=settings.proxies or None,
         timeout_graceful_shutdown=int(settings.grace_seconds),
-        timeout_keep_alive=int(settings.idle_seconds),
+        timeout_keep_alive=max(int(settings.idle_seconds), 1),
+        http=Impatient,
+        ws="none",
         server_header=False,
         log_config=None,
         access_log=False,

@@ -3,61 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TypeVar
 from zlib import crc32
 
-from driftwise.errors import ConflictError, NotFoundError, StoreError
+from driftwise.errors import ConflictError
 from driftwise.service.database import Database
 from driftwise.service.events import Events, StudyEvent
-from driftwise.service.groups import GroupedCall, Lane, number_of
+from driftwise.service.groups import GroupedCall, Lane
+from driftwise.service.open_studies import OpenStudies, opened
 from driftwise.service.settings import ServiceSettings
+from driftwise.service.workers import Workers
 from driftwise.store import open_store
 from driftwise.study import Study
 
 Result = TypeVar("Result")
 LANES = 3  # groups that are written at the same time, each of other studies
 Work = Callable[[Study], Result]  # picklable, because it may run in another process: operator.methodcaller, a partial
-
-
-@dataclass
-class OpenStudies:
-    """The studies that are open, the last used ones; safe for threads."""
-
-    store: str
-    most: int
-    _open: OrderedDict[str, Study] = field(default_factory=OrderedDict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def get(self, name: str) -> Study:
-        with self._lock:
-            study = self._open.get(name)
-            if study is not None:
-                self._open.move_to_end(name)
-                return study
-        study = opened(name, self.store)
-        with self._lock:
-            study = self._open.setdefault(name, study)
-            while len(self._open) > self.most:
-                self._open.popitem(last=False)
-        return study
-
-    def forget(self, name: str) -> None:
-        with self._lock:
-            self._open.pop(name, None)
-
-
-def opened(name: str, store: str) -> Study:
-    """The study of this name. The error names no other study: whoever asks may not know of them."""
-    try:
-        return Study.open(name, path=store)
-    except NotFoundError:
-        raise NotFoundError(f"there is no study {name!r:.80}; create it first, or give another name") from None
 
 
 class Turns:
@@ -92,6 +56,7 @@ class Studies:
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="study")
         self._events = Events(settings, database)
         self._lanes: list[Lane] = []
+        self._workers = Workers(settings.workers, settings.store, settings.studies) if settings.workers else None
 
     async def __aenter__(self) -> Studies:
         await self._events.start()
@@ -107,6 +72,8 @@ class Studies:
         await self._events.stop()
         for lane in self._lanes:
             await asyncio.to_thread(lane.stop)
+        if self._workers is not None:
+            await asyncio.to_thread(self._workers.stop)
         await asyncio.to_thread(self._threads.shutdown)
         self.store.close()
 
@@ -120,7 +87,9 @@ class Studies:
         It is for whatever needs the policy. `work` must be picklable, as `methodcaller("ask", key="a")` is.
         """
         async with self._turns.of(name):
-            return await self._now(name, work)
+            if self._workers is None:
+                return await self._now(name, work)
+            return await self._timely(name, self._workers.run(name, work))
 
     async def log(self, name: str, work: Work[Result]) -> Result:
         """The same for what reads or writes the log alone, as `tell`: it does not wait for the policy's choices."""
@@ -129,30 +98,18 @@ class Studies:
     async def write(self, name: str, work: Work[Result]) -> Result:
         """The same for what writes the log and needs no policy: together with other calls, in one transaction."""
         answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._lanes[crc32(name.encode()) % len(self._lanes)].put(GroupedCall(name, work, answer))
+        return await self._timely(name, answer)
+
+    async def _now(self, name: str, work: Work[Result]) -> Result:
+        return await self._timely(name, self.run(lambda: self._kept.run(name, work)))
+
+    async def _timely(self, name: str, answer: Awaitable[Result]) -> Result:
         try:
             async with asyncio.timeout(self.settings.seconds):
-                self._lanes[crc32(name.encode()) % len(self._lanes)].put(GroupedCall(name, work, answer))
                 return await answer
         finally:
             self.nudge(name)
-
-    async def _now(self, name: str, work: Work[Result]) -> Result:
-        try:
-            async with asyncio.timeout(self.settings.seconds):
-                return await self.run(lambda: self._on_study(name, work))
-        finally:
-            self.nudge(name)
-
-    def _on_study(self, name: str, work: Work[Result]) -> Result:
-        study = self._kept.get(name)
-        try:
-            return work(study)
-        except StoreError:
-            self._kept.forget(name)  # another process may have renamed it
-            fresh = self._kept.get(name)
-            if number_of(fresh) == number_of(study):
-                raise
-            return work(fresh)
 
     async def names(self) -> list[str]:
         """The names of all studies, sorted."""
@@ -173,13 +130,13 @@ class Studies:
     async def rename(self, name: str, new: str) -> None:
         async with self._turns.of(name):
             await self.run(lambda: opened(name, self.settings.store).rename(new))
-            self._gone(name)
+            await self._gone(name)
             self.nudge(new)
 
     async def delete(self, name: str) -> None:
         async with self._turns.of(name):
             await self.run(lambda: opened(name, self.settings.store).delete())
-            self._gone(name)
+            await self._gone(name)
 
     async def copy(self, name: str, new: str) -> None:
         await self.run(lambda: opened(name, self.settings.store).copy(new))
@@ -190,8 +147,10 @@ class Studies:
         if name in await self.names():
             raise ConflictError(f"there is a study {name!r:.80} already; use another name, or delete that one")
 
-    def _gone(self, name: str) -> None:
+    async def _gone(self, name: str) -> None:
         self._kept.forget(name)
+        if self._workers is not None:
+            await self._workers.forget(name)
         for lane in self._lanes:
             lane.forget(name)
         self.nudge(name)
