@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: demo test test-lowest test-newest check lint types bench bench-peers clean
+.PHONY: schemathesis demo test test-lowest test-newest check lint types bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/driftwise demo
@@ -52,8 +52,12 @@ bench-peers: .venv/ready $(PEERS)/ready
 	$(BIN)/python -m benchmarks.peers $(if $(SUITE),--suite '$(SUITE)') $(if $(SEEDS),--seeds '$(SEEDS)') \
 		$(if $(CASES),--cases $(foreach case,$(CASES),'$(case)')) $(ARGS)
 
+# Our OpenAPI, as schemathesis reads it, against a running service: make schemathesis EXAMPLES=100
+schemathesis: .venv/ready .venv-schema/ready
+	$(BIN)/python -m tests.service.schema .venv-schema/bin/schemathesis --examples $(or $(EXAMPLES),20)
+
 clean:
-	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-peers .pytest_cache .mypy_cache .ruff_cache build dist report
+	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-peers .venv-schema .pytest_cache .mypy_cache .ruff_cache build dist report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -65,6 +69,11 @@ clean:
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check botorch==0.18.1
+	@touch $@
+
+.venv-schema/ready:
+	$(PYTHON) -m venv .venv-schema
+	.venv-schema/bin/pip install --quiet --disable-pip-version-check schemathesis==4.32.5
 	@touch $@
 
 # One environment for all the peers of benchmarks/peers: their requirements agree. torch first here, too.

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Path, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from driftwise.errors import NotFoundError
+from driftwise import checks
+from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.service.problems import Refused
 from driftwise.service.service import Service, service_of
 from driftwise.service.sessions import csrf_of
@@ -117,7 +118,11 @@ def _check_page(request: Request) -> None:
 
 def unescaped(name: str) -> str:
     """The study that a segment of a path names. `headers.as_segments` has escaped its slashes."""
-    return name.replace("%2F", "/").replace("%25", "%")
+    found = name.replace("%2F", "/").replace("%25", "%")
+    try:
+        return checks.name("a study's name", found)
+    except InvalidInput as error:
+        raise NotFoundError(f"there is no such study: {error}") from None
 
 
 InPath = Annotated[str, Path(description="The name of a study.", min_length=1, max_length=800)]

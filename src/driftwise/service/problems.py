@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from driftwise import errors
 from driftwise.checks import shown
@@ -143,13 +144,29 @@ def install(app: FastAPI, settings: ServiceSettings) -> None:
         refused: Refused | None = request.scope["state"].get("refused")
         if refused is not None:
             return of_error(refused, settings)
-        return problem(error.status_code, str(error.detail), **(dict(error.headers or {})))
+        if error.status_code == 405:
+            allowed = ", ".join(sorted(_methods(request)))
+            return problem(405, f"the method must be {allowed}, got {request.method}", Allow=allowed)
+        said = (
+            "there is nothing here; /v1/openapi.json lists what there is" if error.status_code == 404 else error.detail
+        )
+        return problem(error.status_code, str(said), **(dict(error.headers or {})))
 
     app.add_exception_handler(errors.DriftwiseError, ours)
     app.add_exception_handler(TimeoutError, ours)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(Exception, ours)
+
+
+def _methods(request: Request) -> set[str]:
+    """All methods of a path. Starlette names only those of the first route that has it."""
+    found = set[str]()
+    for route in request.app.router.routes:
+        match, _ = route.matches(request.scope)
+        if match is not Match.NONE:
+            found |= set(getattr(route, "methods", None) or ())
+    return found
 
 
 def answers(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+Whole = Annotated[int, BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)]  # 3.0 is 3
 Scalar = bool | int | float | str | None
 Values = Annotated[
     dict[str, Scalar],
@@ -22,7 +23,7 @@ Key = Annotated[
 ]
 Context = Annotated[Values | None, Field(description="The present values of the context, if the study has one.")]
 Which = Annotated[
-    int | str, Field(description="The number of an observation, or the id of its suggestion.", examples=[12])
+    Whole | str, Field(description="The number of an observation, or the id of its suggestion.", examples=[12])
 ]
 Text = Annotated[str, Field(max_length=500)]
 
@@ -52,8 +53,8 @@ class NewStudy(Body):
     policy: Annotated[str | None, Field(description="`driftwise policies` lists them; `auto` by default.")] = None
     options: Annotated[dict[str, Any] | None, Field(description="Options of the policy.")] = None
     direction: str | None = None
-    seed: int | None = None
-    patience: int | None = None
+    seed: Whole | None = None
+    patience: Whole | None = None
     where: list[str] | None = None
     limits: Annotated[
         dict[str, dict[str, float | None]] | None,
@@ -88,7 +89,7 @@ class AskBody(Body):
 
     key: Key = None
     at: At = None
-    n: Annotated[int | None, Field(ge=1, le=1000, description="So many suggestions, which spread out.")] = None
+    n: Annotated[Whole | None, Field(ge=1, le=1000, description="So many suggestions, which spread out.")] = None
     context: Context = None
     fixed: Annotated[Values | None, Field(description="Parameters that are not to be chosen.")] = None
 
@@ -99,7 +100,7 @@ class OutcomeBody(Body):
     reward: float | None = None
     failed: bool = False
     std: Annotated[float | None, Field(description="The standard deviation of the noise, if you know it.")] = None
-    repeats: Annotated[int, Field(ge=1, description="The reward is the mean of so many readings.")] = 1
+    repeats: Annotated[Whole, Field(ge=1, description="The reward is the mean of so many readings.")] = 1
     measures: Annotated[
         dict[str, float] | None, Field(description="What else was measured.", examples=[{"p99_ms": 180.0}])
     ] = None

@@ -37,7 +37,7 @@ async def list_studies(
     return StudyNames(studies=mine[:limit], next=mine[limit - 1] if len(mine) > limit else None)
 
 
-@router.post("/studies", status_code=201, responses={**answers(409), 200: {"description": "It exists already."}})
+@router.post("/studies", status_code=201, responses={**answers(404, 409), 200: {"description": "It exists already."}})
 async def create_study(request: Request, response: Response, body: NewStudy, who: Admin) -> StudyReply:
     """Make a study. Made again with the same settings it is left as it is, so that the call may be repeated."""
     who.check("admin", body.name)
