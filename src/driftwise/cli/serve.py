@@ -34,6 +34,9 @@ def serve(
     allow_imports: Annotated[
         list[str] | None, typer.Option("--allow-import", help="A package of which studies may import policies.")
     ] = None,
+    apply_folder: Annotated[
+        str | None, typer.Option(help="The folder into which the loops of studies may write their settings.")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes in which policies choose; 0 chooses in threads.")] = 0,
     requests_per_second: Annotated[float, typer.Option(help="What one caller may send on average.")] = 500.0,
     level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
@@ -70,6 +73,7 @@ def serve(
         hosts=tuple(hosts or ()),
         proxies=proxies,
         allow_imports=tuple(allow_imports or ()),
+        apply_folder=apply_folder,
         workers=workers,
         requests_per_second=requests_per_second,
     )

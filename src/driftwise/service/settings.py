@@ -6,6 +6,7 @@ import ipaddress
 import os
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -23,6 +24,8 @@ class ServiceSettings:
     hosts: tuple[str, ...] = ()  # further names by which the service may be addressed; any if it needs tokens
     proxies: str = ""  # addresses whose X-Forwarded-* headers are believed, separated by commas
     allow_imports: tuple[str, ...] = ()  # packages from which studies may import policies of your own
+
+    apply_folder: str | None = None  # into which settings may be written as files, if a study's source says so
 
     threads: int = 8  # calls that read and write the store at the same time
     workers: int = 0  # processes in which policies choose; 0: threads of this one
@@ -51,6 +54,8 @@ class ServiceSettings:
         for name in ("requests_per_second", "seconds", "idle_seconds", "poll_seconds", "session_hours"):
             checks.positive(name, getattr(self, name))
         checks.nonnegative("grace_seconds", self.grace_seconds)
+        if self.apply_folder is not None and not Path(self.apply_folder).is_dir():
+            raise InvalidInput(f"apply_folder must be a folder that exists, got {self.apply_folder!r:.80}")
         if (self.certificate is None) != (self.certificate_key is None):
             raise InvalidInput("certificate and certificate_key must be given together; each is the path of a PEM file")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,8 @@ from driftwise.service.flags import tables
 from driftwise.service.flags.assign import Slot, slot_of
 from driftwise.service.flags.plan import FlagPlan
 from driftwise.service.service import Service
+from driftwise.service.sources import tables as sources
+from driftwise.service.sources.loop import LoopState
 from driftwise.study import Study
 
 
@@ -31,9 +33,19 @@ class Assignment:
 
 
 def plans_of(service: Service) -> dict[str, FlagPlan]:
-    """The plans of all studies that have one."""
-    rows = service.database.read(lambda connection: connection.execute(sa.select(tables.plans)).all())
-    return {row.study: FlagPlan.from_json(row.plan) for row in rows}
+    """The plans of all studies that have flags: one of their own, or a source whose settings are applied as flags."""
+
+    def work(connection: sa.Connection) -> dict[str, FlagPlan]:
+        own = {row.study: FlagPlan.from_json(row.plan) for row in connection.execute(sa.select(tables.plans))}
+        return dict.fromkeys(source_keys(connection), FlagPlan()) | own
+
+    return service.database.read(work)
+
+
+def source_keys(connection: sa.Connection) -> dict[str, str]:
+    """The key with which each study was asked last whose settings are applied as flags by its source."""
+    found = map(LoopState.of, connection.execute(sa.select(sources.plans)))
+    return {at.study: at.key for at in found if at.plan.apply == "flag" and at.applied is not None}
 
 
 async def assigned(
@@ -42,6 +54,9 @@ async def assigned(
     """The parameters that a targeting key has now."""
     now = time.time()
     slot = slot_of(study, plan, targeting_key, now)
+    applied = await service.studies.run(lambda: service.database.read(source_keys))
+    if slot.explores and study in applied:  # everybody who explores has the setting that the source measures
+        slot = replace(slot, key=applied[study])
     found: Assignment = await service.studies.call(study, partial(of_study, slot=slot, context=dict(context)))
     if found.suggestion is not None:
         await service.studies.run(lambda: _hold(service, study, slot, str(found.suggestion), now))

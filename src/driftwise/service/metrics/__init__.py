@@ -1,0 +1,30 @@
+"""The figures of the service and of each study at `/metrics`, as Prometheus reads them.
+
+`collect` turns counts into metrics; `requests` counts what is answered and how long that takes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import FastAPI, Request, Response
+
+from driftwise.service.access import Caller, needs
+from driftwise.service.metrics.collect import text_of
+from driftwise.service.metrics.requests import Requests, TimedAnswers
+from driftwise.service.service import Service, service_of
+
+
+def install(app: FastAPI, service: Service) -> None:
+    """Add the metrics to an app."""
+    requests = Requests()
+    app.add_middleware(TimedAnswers, requests=requests)
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics(request: Request, who: Annotated[Caller, needs("read")]) -> Response:
+        """Metrics in Prometheus' text format, of the studies that the token is for."""
+        service = service_of(request)
+        counts = await service.studies.run(service.database.counts)
+        covered = {name: each for name, each in counts.items() if who.token.covers(name)}
+        text = text_of(covered, requests, service.streams.taken)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,79 @@
+"""Where a study's reward comes from, and how its settings are applied."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+
+LONGEST = 7 * 86400.0  # seconds
+WAYS = ("webhook", "file", "flag")
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """A loop: apply a setting, wait `settle_seconds`, and average the PromQL `query` over `average_seconds`.
+
+    A setting is applied by a POST to the webhook `target`, by writing the file `target` in the folder that the service
+    was started with, or as flags. No data within the average is a failure of the setting, never a zero.
+    """
+
+    prometheus: str  # its address
+    query: str
+    apply: str = "flag"
+    target: str = ""
+    settle_seconds: float = 30.0
+    average_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        checks.settle(
+            self,
+            query=checks.text,
+            apply=lambda name, value: checks.one_of(name, value, WAYS),
+            settle_seconds=_seconds,
+            average_seconds=_seconds,
+        )
+        _address("prometheus", self.prometheus)
+        if self.apply == "webhook":
+            _address("target", self.target)
+        elif self.apply == "file" and not _is_plain(self.target):
+            raise InvalidInput(f"target must be the plain name of a file, got {self.target!r:.80}; use web.json")
+        if not self.query.strip():
+            raise InvalidInput("query must be PromQL, got nothing; for example rate(requests_total[1m])")
+        if self.average_seconds == 0:
+            raise InvalidInput("average_seconds must be > 0, got 0; an average needs a while")
+
+    @property
+    def seconds(self) -> float:
+        """What a step takes."""
+        return self.settle_seconds + self.average_seconds
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> SourcePlan:
+        data: dict[str, Any] = json.loads(text)
+        return cls(**data)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name stays in its folder."""
+    return bool(name) and not name.startswith(".") and not {"/", "\\", "\0"} & set(name)
+
+
+def _seconds(name: str, value: Any) -> float:
+    seconds = checks.nonnegative(name, value)
+    if seconds > LONGEST:
+        raise InvalidInput(f"{name} must be at most a week ({LONGEST:.0f} s), got {value!r}")
+    return seconds
+
+
+def _address(name: str, value: Any) -> None:
+    parts = urlsplit(value) if isinstance(value, str) else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidInput(f"{name} must be an address as http://127.0.0.1:9090, got {checks.shown(value)}")
