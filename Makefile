@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: schemathesis demo test test-lowest test-newest check lint types bench bench-peers clean
+.PHONY: schemathesis demo test test-integrations test-lowest test-newest check lint types bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/driftwise demo
@@ -33,6 +33,10 @@ test-newest:
 	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -e '.[test,ray]'
 	.venv-newest/bin/pytest -n auto --dist worksteal $(VERSIONS)
 
+# Inside other frameworks, with those that need PyTorch, in an environment of their own.
+test-integrations: .venv-integrations/ready
+	.venv-integrations/bin/pytest tests/integrations
+
 check: lint types test
 
 lint: .venv/ready
@@ -57,11 +61,18 @@ schemathesis: .venv/ready .venv-schema/ready
 	$(BIN)/python -m tests.service.schema .venv-schema/bin/schemathesis --examples $(or $(EXAMPLES),20)
 
 clean:
-	rm -rf .venv .venv-lowest .venv-newest .venv-bench .venv-peers .venv-schema .pytest_cache .mypy_cache .ruff_cache build dist report
+	rm -rf .venv .venv-integrations .venv-lowest .venv-newest .venv-bench .venv-peers .venv-schema .pytest_cache .mypy_cache .ruff_cache build dist report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+.venv-integrations/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
+		-e '.[test,optuna,river,xopt,ax]' xopt gymnasium grpcio 'ray[tune]' optuna-integration mlflow-skinny wandb
 	@touch $@
 
 # The peers that benchmarks compare with, in an environment of their own. torch first, and by itself: its CPU build will do.
