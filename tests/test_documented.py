@@ -96,3 +96,9 @@ def test_every_option_of_a_policy_has_a_meaning(name):
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_environment_says_what_it_is(name):
     assert (ENVIRONMENTS[name].__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_has_its_rate_and_assumptions_in_the_theory(name):
+    rates = page("docs/theory.md").split("## Rates, assumptions and norms of all policies")[1].split("\n## ")[0]
+    assert f"`{name}`" in rows(rates), f"give {name} a row among the rates of docs/theory.md, also if none is known"

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftwise import policy
+from driftwise import RBF, policy
 from driftwise.lab.theory import FULL, held
-from driftwise.lab.theory.batch import play
+from driftwise.lab.theory.batch import BatchMemory, BatchPlay, play
 from driftwise.records import Ask, Observation
-from driftwise.theory import best, drift_aware_bound, tight_restart_bound
+from driftwise.theory import MaximumGain, Problem, best, drift_aware_bound, tight_restart_bound
 from driftwise.theory.curves import over_budget, over_horizon, places_of
 
 TINY = replace(
@@ -103,3 +103,44 @@ def test_curves_are_at_the_places_of_the_bounds():
         assert (c.regret <= over[c.axis].total(bound)).all()
     assert over["T"].total("drift-aware")[-1] == best(drift_aware_bound, held._problem(TINY, 40, 2.0))[1].total
     assert (places_of(2.0, around=True) == over["P_T"].x).all()
+
+
+def wandering(rng, runs, T, root):
+    """f_t of norm 1 at most, that stands still, creeps, jumps or turns over."""
+    z, path = rng.standard_normal((runs, root.shape[1])), []
+    often, far, over = rng.choice([0.03, 0.3, 1.0]), rng.choice([0.05, 0.5, 2.0]), rng.random() < 0.3
+    for _ in range(T):
+        moved = -z if over else z + far * rng.standard_normal(z.shape) / np.sqrt(z.shape[1])
+        z = np.where(rng.random((runs, 1)) < often, moved, z)
+        z /= np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1.0)
+        path.append(z @ root.T)
+    return np.array(path)  # (T, runs, n)
+
+
+@pytest.mark.parametrize("name", list(held.BOUNDS))
+def test_without_noise_a_bound_is_a_certainty(name):
+    """R = 0, so that β = B: no world, length and λ may break a bound, whatever the odds."""
+    X = np.linspace(0, 1, 8)[:, None]
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        kernel, noise = RBF(rng.choice([0.05, 0.2, 0.6])), float(rng.choice([0.1, 0.5, 1.0, 3.0]))
+        T = int(rng.integers(4, 40))
+        H, K = int(rng.integers(1, T + 1)), kernel(X, X)
+        values, vectors = np.linalg.eigh(K)
+        F = wandering(rng, 100, T, vectors * np.sqrt(np.maximum(values, 0.0)))
+        steps = np.abs(np.diff(F, axis=0)).max(axis=2)  # in sup-norm, (T − 1, runs)
+        aware = name.startswith("drift-aware")
+        drift = float(steps.max()) if aware else 0.0
+        restarts = name.startswith(("Theorem 1", "r-")) or "restarts" in name
+        memory = None
+        regret, each = np.zeros(100), np.arange(100)
+        how = BatchPlay(K, noise, lambda gain, _: np.ones(len(gain)), H, restarts, drift)
+        for t in range(T):
+            memory = BatchMemory(how, 100) if memory is None or (restarts and t % H == 0) else memory
+            i = memory.index().argmax(axis=1)
+            memory.observe(i, F[t, each, i])
+            regret += F[t].max(axis=1) - F[t, each, i]
+        gain = MaximumGain(kernel, noise, X)
+        for lost, P in zip(regret, np.full(100, drift * (T - 1)) if aware else steps.sum(axis=0), strict=True):
+            problem = Problem(gain.upper, T, float(P), B=1.0, R=0.0, noise=noise)
+            assert lost <= held.BOUNDS[name](problem, H).total + 1e-9

@@ -1,11 +1,12 @@
 """Many runs at once: r-gp-ucb, sw-gp-ucb and drift-aware on candidates, with one array for all runs of a step.
 
-The arithmetic is that of the policies, and a test replays the runs with these, choice for choice.
+The state is the posterior covariance C at all candidates. With c = C e_i and s = C_ii, an observation at i takes
+ccᵀ/(s + λ) from it, and forgetting one gives ccᵀ/(λ − s) back, where s < λ. The weight of an observation at x is
+C_xi/λ. That is accurate if λ is of the size of k. A test replays the runs with the policies, choice for choice.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,10 +43,6 @@ class BatchPlay:
     restarts: bool
     drift: float = 0.0
 
-    def start(self, runs: int) -> _Memory:
-        """A window that is never full is a block that never ends, whose covariance is updated and not solved anew."""
-        return _Block(self, runs) if self.restarts else _Window(self, runs)
-
 
 @dataclass(frozen=True, eq=False)
 class BatchPlayed:
@@ -59,11 +56,11 @@ class BatchPlayed:
 def play(how: BatchPlay, worlds: BatchWorlds) -> BatchPlayed:
     """All runs, step by step."""
     T, runs = worlds.noise.shape
-    memory, each = how.start(runs), np.arange(runs)
+    memory, each = BatchMemory(how, runs), np.arange(runs)
     chosen, rewards, regret = np.zeros((T, runs), dtype=int), np.zeros((T, runs)), np.zeros(runs)
     for t in range(1, T + 1):
         if how.restarts and (t - 1) % how.length == 0:
-            memory = how.start(runs)
+            memory = BatchMemory(how, runs)
         i, f = memory.index().argmax(axis=1), worlds.values(t)
         y = f[each, i] + worlds.noise[t - 1]
         memory.observe(i, y)
@@ -72,69 +69,44 @@ def play(how: BatchPlay, worlds: BatchWorlds) -> BatchPlayed:
     return BatchPlayed(chosen, rewards, regret)
 
 
-class _Memory:
-    """μ and σ² at all candidates, (runs, n), what was gained, (runs,), and the weights if drift is known."""
+class BatchMemory:
+    """μ, (runs, n), C, (runs, n, n), what was gained, (runs,), and the observations in use, oldest first."""
 
     def __init__(self, how: BatchPlay, runs: int) -> None:
-        n = len(how.K)
         self.how, self.each = how, np.arange(runs)
-        self.mean: Array = np.zeros((runs, n))
-        self.var: Array = np.broadcast_to(np.diagonal(how.K), (runs, n))
+        self.mean: Array = np.zeros((runs, len(how.K)))
+        self.C: Array = np.repeat(how.K[None], runs, axis=0)
         self.gain: Array = np.zeros(runs)
-        self.alpha: Array = np.zeros((runs, 0, n))
-        self.size = 0
+        self.seen: list[tuple[Array, Array]] = []  # which candidate, and the reward, of each run
+        self.count, self.ages = np.zeros((2, *self.mean.shape))  # of the observations of each candidate, in sum
+
+    @property
+    def std(self) -> Array:
+        variance: Array = np.diagonal(self.C, axis1=1, axis2=2)
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def index(self) -> Array:
         """μ + βσ + Σ_s V_s|α_s|, V of an observation by its age: (runs, n)."""
-        beta = self.how.width(self.gain, self.size)
-        index: Array = self.mean + beta[:, None] * np.sqrt(np.maximum(self.var, 0.0))
-        if self.how.drift and self.size:
-            V = self.how.drift * np.arange(self.size, 0, -1)
-            index = index + np.einsum("s,rsn->rn", V, np.abs(self.alpha))
+        index: Array = self.mean + self.how.width(self.gain, len(self.seen))[:, None] * self.std
+        if self.how.drift:
+            index = index + self.how.drift / self.how.noise * np.einsum("rxi,ri->rx", np.abs(self.C), self.ages)
         return index
 
     def observe(self, i: Array, y: Array) -> None:
-        raise NotImplementedError
+        if len(self.seen) == self.how.length:
+            oldest, reward = self.seen.pop(0)
+            self._change(oldest, reward, -self.how.noise)
+            self.count[self.each, oldest] -= 1
+            self.ages[self.each, oldest] -= self.how.length
+        self._change(i, y, self.how.noise)
+        self.seen.append((i, y))
+        self.count[self.each, i] += 1
+        self.ages += self.count  # by the next step
 
-
-class _Block(_Memory):
-    """Nothing is forgotten: one observation is one rank-one update of the covariance."""
-
-    def __init__(self, how: BatchPlay, runs: int) -> None:
-        super().__init__(how, runs)
-        self.C = np.repeat(how.K[None], runs, axis=0)  # (runs, n, n)
-
-    def observe(self, i: Array, y: Array) -> None:
+    def _change(self, i: Array, y: Array, noise: float) -> None:
+        """An observation with noise λ; one of −λ takes it back."""
         c = self.C[self.each, i]  # (runs, n)
-        s = c[self.each, i] + self.how.noise
-        w = c / s[:, None]
-        if self.how.drift:
-            there = self.alpha[self.each, :, i]  # (runs, size)
-            self.alpha = np.concatenate([self.alpha - there[:, :, None] * w[:, None], w[:, None]], axis=1)
-        self.mean = self.mean + w * (y - self.mean[self.each, i])[:, None]
-        self.C -= w[:, :, None] * c[:, None]
-        self.var = np.diagonal(self.C, axis1=1, axis2=2)
-        self.gain = self.gain + 0.5 * np.log(s / self.how.noise)
-        self.size += 1
-
-
-class _Window(_Memory):
-    """The last `length` observations, solved anew at every step."""
-
-    def __init__(self, how: BatchPlay, runs: int) -> None:
-        super().__init__(how, runs)
-        self.where, self.y = np.zeros((runs, 0), dtype=int), np.zeros((runs, 0))
-
-    def observe(self, i: Array, y: Array) -> None:
-        K, noise = self.how.K, self.how.noise
-        self.where = np.column_stack([self.where, i])[:, -self.how.length :]
-        self.y = np.column_stack([self.y, y])[:, -self.how.length :]
-        self.size = self.where.shape[1]
-        rows = K[self.where]  # (runs, w, n)
-        A = np.take_along_axis(rows, np.repeat(self.where[:, None], self.size, axis=1), axis=2)
-        A = A + noise * np.eye(self.size)
-        self.alpha = np.asarray(np.linalg.solve(A, rows), dtype=np.float64)
-        self.mean = np.einsum("rw,rwn->rn", self.y, self.alpha)
-        self.var = np.diagonal(K) - np.einsum("rwn,rwn->rn", rows, self.alpha)
-        log_det: Array = np.linalg.slogdet(A)[1].astype(np.float64)
-        self.gain = 0.5 * (log_det - self.size * math.log(noise))
+        s = c[self.each, i] + noise
+        self.mean = self.mean + c * ((y - self.mean[self.each, i]) / s)[:, None]
+        self.C -= (c / s[:, None])[:, :, None] * c[:, None]
+        self.gain = self.gain + 0.5 * np.log(s / noise)
