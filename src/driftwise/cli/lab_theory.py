@@ -36,9 +36,10 @@ def theory(
 ) -> None:
     """Test the theorems by simulation, and say plainly where they promise nothing.
 
-    Measures how often the confidence bands of both lemmas and the drift-aware band are left; regret against its
-    realised and a-priori bounds over a grid of T and P_T, with the exponents beside 3/4 and 1/4; the linear special
-    case, choice for choice; and γ against the orders of growth in the literature.
+    Measures how often the confidence bands of both lemmas and the drift-aware band are left; every bound against 1,000
+    runs, and bounds and regret in one picture; regret against its realised and a-priori bounds over a grid of T and
+    P_T, with the exponents beside 3/4 and 1/4; the linear special case, choice for choice; and γ against the orders of
+    growth in the literature.
 
     [bold]Examples[/bold]
 
