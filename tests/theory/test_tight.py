@@ -141,6 +141,12 @@ def test_each_is_at_most_the_one_before(noise, budget):
             assert sharp_restart_bound(told, n).total <= restart_bound(told, n).total
 
 
+@pytest.mark.parametrize("bound", [len, lambda told, n: 0, 3])
+def test_the_best_length_of_what_is_no_bound_is_refused(bound):
+    with pytest.raises(InvalidInput, match="bound"):
+        best(bound, problem(horizon=100))
+
+
 def test_the_best_length_is_the_best_of_all():
     told = problem(horizon=60)
     n, found = best(tight_restart_bound, told)

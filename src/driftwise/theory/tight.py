@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache
 
 import numpy as np
 
 from driftwise import checks
+from driftwise.errors import InvalidInput
 from driftwise.theory.bounds import Bound, Problem, as_problem, within_horizon
 from driftwise.theory.widths import mixture
 
@@ -105,8 +106,16 @@ def best(bound: Callable[[Problem, int], Bound], problem: Problem) -> tuple[int,
     1000
     """
     T = as_problem(problem).horizon
-    of_length = checks.like("bound", bound, ("__call__",), "a bound of a problem and a length, as tight_restart_bound")
-    found = lru_cache(maxsize=None)(partial(of_length, problem))
+    wanted = "a bound of a problem and a length, as tight_restart_bound"
+    of_length = checks.like("bound", bound, ("__call__",), wanted)
+
+    @cache
+    def found(n: int) -> Bound:
+        try:
+            return checks.like("what bound gives", of_length(problem, n), ("total",), "a Bound")
+        except TypeError as error:  # a function of other arguments
+            raise InvalidInput(f"bound must be {wanted}, got {checks.shown(bound)}: {error}") from error
+
     coarse = _lengths(1, T)
     i = coarse.index(min(coarse, key=lambda n: found(n).total))
     fine = _lengths(coarse[max(i - 1, 0)], coarse[min(i + 1, len(coarse) - 1)])
