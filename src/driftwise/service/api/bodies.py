@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-Whole = Annotated[int, BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)]  # 3.0 is 3
+WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)  # in JSON 3.0 is 3
+Whole = Annotated[int, WHOLE]
 Scalar = bool | int | float | str | None
 Values = Annotated[
     dict[str, Scalar],
@@ -89,7 +90,7 @@ class AskBody(Body):
 
     key: Key = None
     at: At = None
-    n: Annotated[Whole | None, Field(ge=1, le=1000, description="So many suggestions, which spread out.")] = None
+    n: Annotated[int, Field(ge=1, le=1000, description="So many suggestions, which spread out."), WHOLE] | None = None
     context: Context = None
     fixed: Annotated[Values | None, Field(description="Parameters that are not to be chosen.")] = None
 
@@ -100,7 +101,7 @@ class OutcomeBody(Body):
     reward: float | None = None
     failed: bool = False
     std: Annotated[float | None, Field(description="The standard deviation of the noise, if you know it.")] = None
-    repeats: Annotated[Whole, Field(ge=1, description="The reward is the mean of so many readings.")] = 1
+    repeats: Annotated[int, Field(ge=1, description="The reward is the mean of so many readings."), WHOLE] = 1
     measures: Annotated[
         dict[str, float] | None, Field(description="What else was measured.", examples=[{"p99_ms": 180.0}])
     ] = None
