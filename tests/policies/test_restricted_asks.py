@@ -71,7 +71,10 @@ def test_those_that_cannot_say_so(name: str) -> None:
     assert not restrictable(made)
     with pytest.raises(InvalidInput, match=rf"where cannot be used with {name}, .* use auto"):
         check_restrictable(made, "where")
-    if name == "master-gp-ucb":  # its choices are, but its tests are about all settings
+    if name in (
+        "master-gp-ucb",
+        "moma-gp-ucb",
+    ):  # their choices are; tests are about all settings, replicas of the last ask
         assert obeys(made, allowed=rule(as_space(SPACES["candidates"])))
     else:
         assert not obeys(made, allowed=rule(as_space(SPACES["candidates"])))
