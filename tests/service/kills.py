@@ -76,12 +76,23 @@ class Processes:
             self.service.kill()
             self.service.wait()
             self.service = self.serve()
+            self.wait()
             return "service"
         label = draw.choice(sorted(self.clients))
         self.clients[label].kill()
         self.clients[label].wait()
         self.clients[label] = self.client(label)
         return "client"
+
+    def wait(self) -> None:
+        """Until the service listens again. Clients are patient for a minute, and a busy machine may take long."""
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
 
     def acknowledged(self) -> dict[str, list[list]]:
         found: dict[str, list[list]] = {}

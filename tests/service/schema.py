@@ -40,7 +40,8 @@ def main() -> int:
             words = ["--config-file", str(CONFIG), "run", f"{url}/v1/openapi.json"]
             words += ["--header", f"Authorization: Bearer {token}", "--checks", "all", "--seed", str(given.seed)]
             words += ["--max-examples", str(given.examples), "--phases", "examples,coverage,fuzzing", *LEFT_OUT]
-            done = subprocess.run([given.program, *words, "--request-timeout", "30", "--continue-on-failure"])
+            words += ["--request-timeout", "60", "--max-response-time", "60", "--continue-on-failure"]
+            done = subprocess.run([given.program, *words])
     return done.returncode
 
 

@@ -64,10 +64,14 @@ class Events:
     async def start(self) -> None:
         self._task = asyncio.create_task(self._watch())
 
-    async def stop(self) -> None:
+    def finish(self) -> None:
+        """End all streams: the service is about to stop."""
         self._stopped = True
         for follower in self._followers:
             follower.woken.set()
+
+    async def stop(self) -> None:
+        self.finish()
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -78,9 +82,14 @@ class Events:
             self._nudged.set()
 
     async def follow(self, name: str | None) -> AsyncIterator[StudyEvent]:
+        """The changes from now on. Of one study the first event is how it stands, so that nothing can be missed."""
         follower = Follower(name)
         self._followers.add(follower)
         try:
+            now = await asyncio.to_thread(self._database.counts, None if name is None else {name})
+            self._known = now | (self._known or {})
+            if name in now:
+                yield StudyEvent(name, now[name])
             while not self._stopped:
                 for event in await follower.take():
                     yield event

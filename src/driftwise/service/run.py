@@ -49,7 +49,19 @@ def server_of(settings: ServiceSettings, **options: Any) -> uvicorn.Server:
         backlog=BACKLOG,
         **options,
     )
-    return uvicorn.Server(config)
+    return Stopping(config, app.state.service)
+
+
+class Stopping(uvicorn.Server):
+    """Ends the streams of events when it is told to stop: it would otherwise wait for them until its time is over."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.studies.finish()
+        await super().shutdown(sockets)
 
 
 def check_open(settings: ServiceSettings, service: Service) -> None:

@@ -161,6 +161,10 @@ class Studies:
         """Say that a study may have changed: whoever follows its events is told, if it has."""
         self._events.nudge(name)
 
+    def finish(self) -> None:
+        """End all streams of events, so that the service can stop."""
+        self._events.finish()
+
     def events(self, name: str | None = None) -> AsyncIterator[StudyEvent]:
         """The changes of one study or of all, from now on, made by this process or by another."""
         return self._events.follow(name)

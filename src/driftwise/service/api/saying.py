@@ -13,7 +13,7 @@ from driftwise.auto.drift_history import Moment
 from driftwise.records import Prediction, Recommendation, Suggestion
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import PredictBody, RecommendBody
-from driftwise.service.api.replies import CorrectionReply
+from driftwise.service.api.replies import CorrectionReply, PredictionReply
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 from driftwise.service.wire import told_correction
@@ -33,12 +33,15 @@ async def recommend(request: Request, name: StudyName, body: RecommendBody, who:
 
 
 @router.post("/predict", responses=answers(404))
-async def predict(request: Request, name: StudyName, body: PredictBody, who: Reads) -> Prediction:
+async def predict(request: Request, name: StudyName, body: PredictBody, who: Reads) -> PredictionReply:
     """What is expected at a setting: the reward, whether it works, and the measures with limits."""
     given = body.model_dump(exclude_unset=True)
     work = methodcaller("predict", given.pop("params"), **given)
     found: Prediction = await service_of(request).studies.call(name, work)
-    return found
+    measures = {measure: list(pair) for measure, pair in found.measures.items()}
+    return PredictionReply(
+        mean=found.mean, std=found.std, works=found.works, measures=measures, holds=dict(found.holds)
+    )
 
 
 @router.get("/drift", responses=answers(404))
