@@ -11,9 +11,9 @@ import pytest
 import driftwise as dw
 from driftwise.auto import policy as auto
 from driftwise.errors import ConflictError
-from driftwise.given import conflict, given_by, kept, policy_of
 from driftwise.policies import setup
 from driftwise.store import codec
+from driftwise.study.given import conflict, given_by, kept, policy_of
 
 LINE = {"x": dw.Float(0, 1)}
 
@@ -162,7 +162,7 @@ def test_a_study_outlives_a_change_of_defaults(tmp_path, monkeypatch, caplog, op
 
 
 def test_a_study_of_an_earlier_release_outlives_it_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("driftwise.given.given_by", lambda *_, **__: None)
+    monkeypatch.setattr("driftwise.study.given.given_by", lambda *_, **__: None)
     before = filled(tmp_path / "old.study", policy="sw-gp-ucb", width=3.0)
     monkeypatch.undo()
     assert "given" not in json.loads(before.description.to_json())

@@ -14,12 +14,12 @@ from typing import Any
 from driftwise import checks
 from driftwise.errors import InvalidInput, missing_extra
 from driftwise.feasible import Feasible, Limit
-from driftwise.given import policy_of
 from driftwise.integrations.history import History
 from driftwise.policies import checked
 from driftwise.policies.base import weighs_noise
 from driftwise.records import Ask, Observation, Recommendation, failure
 from driftwise.spaces import Box, Choice, Float, Int, Where
+from driftwise.study.given import policy_of
 from driftwise.study.inputs import LARGEST
 
 try:

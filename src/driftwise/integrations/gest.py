@@ -12,11 +12,11 @@ from typing import Any
 from driftwise import checks
 from driftwise.errors import InvalidInput, missing_extra
 from driftwise.feasible import Feasible, Limit
-from driftwise.given import policy_of
 from driftwise.integrations.history import History
 from driftwise.records import Ask, Observation, Point, Recommendation, failure, time_of_next
 from driftwise.spaces import Box, Choice, Float, Int
 from driftwise.study.description import PATIENCE
+from driftwise.study.given import policy_of
 from driftwise.study.inputs import LARGEST
 
 try:

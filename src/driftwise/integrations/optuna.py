@@ -17,7 +17,6 @@ from driftwise import checks
 from driftwise.auto.diagnosis import Diagnosis, Motion
 from driftwise.errors import InvalidInput, missing_extra
 from driftwise.feasible import Feasible, at_most
-from driftwise.given import policy_of
 from driftwise.integrations.history import Newest
 from driftwise.integrations.optuna_space import SearchSpace
 from driftwise.integrations.optuna_trials import SHARED, Distributions, TrialLog, finished, shared_space, steady
@@ -26,6 +25,7 @@ from driftwise.records import Ask, Recommendation
 from driftwise.rng import generator
 from driftwise.spaces import pinned
 from driftwise.study.description import PATIENCE
+from driftwise.study.given import policy_of
 
 try:
     from optuna.distributions import BaseDistribution

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from driftwise import checks
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import InvalidInput, missing_extra
-from driftwise.given import policy_of
 from driftwise.policies import AnyPolicy, check_restrictable, decision, replay
 from driftwise.records import Array, Ask, Observation, Params, Point
 from driftwise.spaces import Box, Candidates, in_context, joint
+from driftwise.study.given import policy_of
 from driftwise.study.inputs import reward as a_reward
 
 try:

@@ -2,7 +2,7 @@
 
 Read the modules in this order.
 
-1. `description`: what defines a study, and what of it the user gave.
+1. `description`: what defines a study; `given`: what of it the user gave, and what was left to defaults.
 2. `inputs`: what a user gives to a call, checked before anything is written.
 3. `readings`: the log in the user's words, as a table, and rows that are loaded.
 4. `answers`: what a study says about settings: a cautious recommendation, a prediction.

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from driftwise import checks
-from driftwise import given as settings_given
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.feasible import Feasible, Limit, as_limits
 from driftwise.gp.past import negated
@@ -21,6 +20,7 @@ from driftwise.policies import AnyPolicy, check_restrictable
 from driftwise.records import Params, Point
 from driftwise.spaces import Box, Candidates, Joint, Space, Where, as_space, in_context, joint, pinned, split
 from driftwise.store import Log, codec, without_password
+from driftwise.study import given as settings_given
 from driftwise.study.readings import Reading, as_row
 
 Fixed = tuple[tuple[int, float], ...]  # coordinates and their values, as an Ask has them
