@@ -92,5 +92,5 @@ $(PEERS)/ready: benchmarks/peers/constraints.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -c $< torch
 	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -c $< \
-		botorch gpytorch optuna wdbo-algo bayesian-optimization -e .
+		botorch gpytorch optuna wdbo-algo bayesian-optimization xopt -e .
 	@touch $@
