@@ -6,8 +6,10 @@ from scipy.optimize import brentq
 from scipy.stats import multivariate_t, norm
 
 from driftwise import RBF, Linear, Matern, Sum
+from driftwise.auto.bank import PRIOR_STRENGTH, SHIFT, Bank
 from driftwise.auto.data import Frame, Observations
-from driftwise.auto.experts import IGNORED, OUTLIER_PROBABILITY, OUTLIER_SD, PRIOR_STRENGTH, Bank, Expert, MovingLevel
+from driftwise.auto.experts import Expert, MovingLevel
+from driftwise.auto.forecasts import OUTLIER_PROBABILITY, OUTLIER_SD
 from driftwise.auto.mixture import Mixture
 from driftwise.auto.stacked import SHORTEST, STABLE, break_even_width
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
@@ -71,6 +73,24 @@ def test_forecasts_add_up_to_the_dense_density(expert):
     assert fit.scale**2 == pytest.approx((2 * PRIOR_STRENGTH + squares) / (2 * PRIOR_STRENGTH + len(y)), rel=1e-10)
 
 
+def test_a_shift_is_a_level_that_all_have_in_common_from_then_on():
+    data, X = window(25), np.random.default_rng(1).random((7, 2))
+    expert = Expert(1, TIMES[1], 0.1, shifts=(21, 40))
+    since = [(data.numbers >= number).astype(float) for number in expert.shifts]
+    K = covariance(expert, data.X, data.clock, data.X, data.clock) + SHIFT * sum(np.outer(b, b) for b in since)
+    [fit] = BANK.fits([expert], data)
+    dense = multivariate_t(shape=K + 0.1 * np.eye(25), df=2 * PRIOR_STRENGTH).logpdf(data.targets)
+    assert fit.one_ahead.sum() - 12.5 * np.log(2 * np.pi) == pytest.approx(dense, rel=1e-10)
+    solved = np.linalg.solve(K + 0.1 * np.eye(25), data.targets)
+    for at, begun in ((data.at[-1], 2), (data.at[12], 1), (data.at[0], 0)):
+        k = covariance(
+            expert, X, np.full(7, data.clock_at(at) if begun == 2 else data.clock[data.at == at][0]), data.X, data.clock
+        )
+        mean = (k + SHIFT * sum(since[:begun], np.zeros(25))) @ solved
+        got = Mixture(BANK, data, (fit,), np.ones(1), float(at)).predict(X)[0]
+        np.testing.assert_allclose(got, mean, atol=1e-9)
+
+
 def test_an_outlier_is_no_more_against_one_expert_than_its_own_density():
     data = window(20)
     [fit] = BANK.fits(EXPERTS[:1], data)
@@ -81,43 +101,62 @@ def test_an_outlier_is_no_more_against_one_expert_than_its_own_density():
     np.testing.assert_allclose(fit.log_predictive, by_hand, rtol=1e-12)
 
 
-def test_outliers_are_those_more_likely_so_than_not():
-    data = window(30)
-    y = data.y + np.where(np.arange(30) == 20, 9.0, 0.0)
-    spoilt = Observations(data.numbers, data.at, data.X, y, data.frame)
-    [fit] = BANK.fits([Expert(1, TIMES[0], 0.01)], spoilt)
-    for i, (one, y_i) in enumerate(zip(fit.one_ahead, fit.targets, strict=True)):
-        usual, outlying = (
-            (1 - OUTLIER_PROBABILITY) * np.exp(one) / np.sqrt(2 * np.pi),
-            OUTLIER_PROBABILITY * norm.pdf(y_i, scale=OUTLIER_SD),
-        )
-        assert (i in fit.outliers) == (outlying > usual)
-    assert fit.outliers[0] == 20
+def spoilt(data, places, by=9.0):
+    y = data.y.copy()
+    y[places] += by
+    return Observations(data.numbers, data.at, data.X, y, data.frame)
 
 
-def test_without_an_observation_it_is_as_if_it_had_not_been_made():
+def test_an_outlier_is_ignored_as_if_it_had_not_been_made():
     data, X = window(30), np.random.default_rng(1).random((7, 2))
     expert = Expert(1, TIMES[1], 0.01)
-    number = int(data.numbers[12])
-    twin = expert.without(number)
-    assert twin.ignores_outlier
-    assert twin.last_change == number + 1
-    assert twin.without(number + 4).noises(np.array([number + 3, number + 4, number + 5])).tolist() == [
-        0.01,
-        IGNORED,
-        0.01,
-    ]
-    rest = data.only(np.flatnonzero(data.numbers != number))
-    K, k = covariance(expert, rest.X, rest.clock, rest.X, rest.clock), np.zeros(1)
-    mean = covariance(expert, X, np.repeat(k, 7), rest.X, rest.clock) @ np.linalg.solve(
-        K + 0.01 * np.eye(29), data.targets[data.numbers != number]
-    )
-    got = Mixture(BANK, data, tuple(BANK.fits([twin], data)), np.ones(1), float(data.at[-1])).predict(X)[0]
+    fit = BANK.fits([expert], spoilt(data, [20]))[0]
+    assert fit.ignored == (20,)
+    rest = data.only(np.flatnonzero(np.arange(30) != 20))
+    rest = Observations(rest.numbers, rest.at, rest.X, fit.targets[np.arange(30) != 20], Frame((1.0, 1.0), False))
+    K = covariance(expert, rest.X, rest.clock, rest.X, rest.clock) + 0.01 * np.eye(29)
+    mean = covariance(expert, X, np.zeros(7), rest.X, rest.clock) @ np.linalg.solve(K, rest.y)
+    got = Mixture(BANK, spoilt(data, [20]), (fit,), np.ones(1), float(data.at[-1])).predict(X)[0]
     np.testing.assert_allclose(got, mean, atol=1e-3)
+    a, b = PRIOR_STRENGTH + 29 / 2, PRIOR_STRENGTH + rest.y @ np.linalg.solve(K, rest.y) / 2
+    assert fit.scale == pytest.approx(np.sqrt(b / a), rel=1e-3)
+    outlying = np.log(OUTLIER_PROBABILITY) - 0.5 * (fit.targets[20] / OUTLIER_SD) ** 2 - np.log(OUTLIER_SD)
+    assert fit.log_predictive[20] == pytest.approx(outlying)
 
 
-def dense(expert, data, now, X, pending=(), *, level=True):
-    """μ and σ at X by dense algebra, the expert's own signal variance among them; pending points tell their mean."""
+@pytest.mark.parametrize("known", [12, 20, 28])
+def test_the_same_outliers_are_ignored_whether_a_window_is_fitted_or_extended(known):
+    data = spoilt(window(30), [8, 24])
+    [whole] = BANK.fits([Expert(1, TIMES[0], 0.01)], data)
+    assert whole.ignored == (8, 24)
+    part = BANK.fits([Expert(1, TIMES[0], 0.01)], data.only(np.arange(known)))
+    followed = data.only(np.arange(known)).followed_by(data.only(np.arange(known, 30)))
+    [extended] = BANK.extended(part, followed, known=known)
+    assert extended.ignored == whole.ignored
+
+
+def test_what_is_seen_again_is_no_outlier():
+    """A surprise at a place where nothing was seen before: alone it is ignored, and seen four times it is believed."""
+    data, x = window(30), np.array([0.5, 0.5])
+    data = data.only(np.flatnonzero(np.square(data.X - x).sum(axis=1) > 0.09))
+    n, high = len(data), float(data.y.max() + 3.0)
+
+    def ignored(looks):
+        more = data
+        for i in range(1, looks + 1):
+            last = int(data.numbers[-1]) + i
+            more = more.observe(Observation(last, float(last), tuple(x), high), keep=n + looks)
+        return BANK.fits([Expert(1, TIMES[0], 0.01)], more)[0].ignored
+
+    assert ignored(1) == (n,)
+    assert ignored(4) == ()
+
+
+def dense(expert, data, now, X, pending=(), *, level=True, best=None):
+    """μ and σ at X by dense algebra, the expert's own signal variance among them; pending points tell their mean.
+
+    Without the `level`, σ of an expert that has one is that of the difference to the observation `best`.
+    """
     first, at = data.place(expert.since), np.array([data.clock_at(now)])
     x, t = data.X[first:], data.clock[first:]
     A = covariance(expert, x, t, x, t) + np.diag(noise(expert, data.numbers[first:]))
@@ -129,9 +168,20 @@ def dense(expert, data, now, X, pending=(), *, level=True):
     when = np.concatenate([t, np.repeat(at, len(pending))])
     A = covariance(expert, told, when, told, when)
     A += np.diag(np.concatenate([noise(expert, data.numbers[first:]), np.full(len(pending), expert.noise)]))
+    if expert.level and not level:
+        X, here = np.vstack([X, data.X[best]]), np.append(here, at)
     k = covariance(expert, X, here, told, when, level=level)
-    prior = np.diagonal(covariance(expert, X, here, X, here, level=level))
-    return mean, scale * np.sqrt(prior - np.einsum("mn,nm->m", k, np.linalg.solve(A, k.T)))
+    C = covariance(expert, X, here, X, here, level=level) - k @ np.linalg.solve(A, k.T)
+    if expert.level and not level:
+        D = np.hstack([np.eye(len(X) - 1), -np.ones((len(X) - 1, 1))])
+        C = D @ C @ D.T
+    return mean, scale * np.sqrt(np.diagonal(C))
+
+
+def best_of(data, experts, shares, now):
+    """The observation with the largest mean, without the level."""
+    means = [dense(e, data, now, data.X, level=False, best=0)[0] for e in experts]
+    return int(np.argmax(shares @ means))
 
 
 def optimistic(shares, each, beta, experts=EXPERTS):
@@ -164,7 +214,8 @@ def test_the_mixture_is_that_of_posteriors():
     np.testing.assert_allclose(got[0], mean, atol=1e-9)
     np.testing.assert_allclose(got[1], np.sqrt(square - mean**2), atol=1e-8)
     np.testing.assert_allclose(mixture.weights(X) @ data.targets, mean, atol=1e-9)
-    rest = [dense(e, data, now, X, level=False) for e in EXPERTS]  # optimism is about what settings differ in
+    best = best_of(data, EXPERTS, shares, now)
+    rest = [dense(e, data, now, X, level=False, best=best) for e in EXPERTS]  # optimism: what settings differ in
     np.testing.assert_allclose(mixture.optimism(X, 2.0), optimistic(shares, rest, 2.0), atol=1e-5)
     heaviest = optimistic(shares[-1:], rest[-1:], 2.0, EXPERTS[-1:])
     np.testing.assert_allclose(mixture.optimism(X, 2.0, least=0.28), heaviest, atol=1e-5)
@@ -208,7 +259,8 @@ def test_imagined_points_are_posteriors_told_their_own_mean():
     pending = [(0.2, 0.3), (0.9, 0.1)]
     mixture, shares = mixed(data, EXPERTS, now)
     imagined = mixture.imagine(pending)
-    each = [dense(e, data, now, X, pending, level=False) for e in EXPERTS]
+    best = best_of(data, EXPERTS, shares, now)
+    each = [dense(e, data, now, X, pending, level=False, best=best) for e in EXPERTS]
     np.testing.assert_allclose(imagined.optimism(X, 2.0), optimistic(shares, each, 2.0), atol=1e-5)
     np.testing.assert_allclose(imagined.predict(X)[0], mixture.predict(X)[0], atol=1e-9)
 

@@ -35,7 +35,7 @@ def test_the_published_sizes():
     assert {T for _, T, _ in sizes["hong"]} == {T for _, T, _ in sizes["mandl"]} == {10_000}
     assert [name for name, _, _ in sizes["mandl"]] == ["epsilon=0.1", "epsilon=0.01", "epsilon=0.001"]
     assert len(sizes["wdbo"]) == 10
-    assert len(sizes["drift-zoo"]) == 72
+    assert len(sizes["drift-zoo"]) == 108
     assert len(sizes["real"]) >= 3
 
 

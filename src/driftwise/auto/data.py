@@ -19,6 +19,8 @@ PLACE = 0.1  # times √d: radius within which observations count as made at one
 CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
 TAIL = 0.1  # share of the places, at either end, that may be outliers
 REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
+ORDINARY = 1.0  # and beyond so many times they do not count for location and scale
+FEW = 3  # outliers in a row, at most
 NOTHING = 1e-9  # weight below which an observation is nothing but noise
 FAR = 6.0  # scales by which the level may have moved since the past
 OTHER_UNIT, SEVERAL = 10.0, 5.0  # factor beyond which the unit is another one, and places from which on one can tell
@@ -131,17 +133,28 @@ class Observations:
         return spread / (spread + all_pairs(self.own, len(self))[:, 0])
 
     @cached_property
-    def clipped(self) -> Array:
-        """The rewards, clipped far beyond the range of most places: (n,)."""
+    def _ranges(self) -> tuple[float, float, float] | None:
+        """The rewards below and above which there are TAIL of the places, and their difference; None if that is 0."""
         if len(self) < 5:
-            return self.y
+            return None
         order = np.argsort(self.y, kind="stable")
         below = np.cumsum(self.place_weights[order]) / self.place_weights.sum()
         low, high = self.y[order[np.searchsorted(below, [TAIL, 1 - TAIL])]]
-        width = high - low
-        if not width > 1e-12 * max(abs(low), abs(high)):  # most are equal: the others are all the information there is
+        # if most are equal, the others are all the information there is
+        return (low, high, high - low) if high - low > 1e-12 * max(abs(low), abs(high)) else None
+
+    def _within(self, reach: float) -> Array:
+        """The rewards, clipped so many ranges beyond most of them, unless more than FEW in a row are there: (n,)."""
+        if self._ranges is None:
             return self.y
-        return np.clip(self.y, low - REACH * width, high + REACH * width)
+        low, high, width = self._ranges
+        clipped = np.clip(self.y, low - reach * width, high + reach * width)
+        return np.where(_alone(clipped != self.y), clipped, self.y)
+
+    @cached_property
+    def clipped(self) -> Array:
+        """The rewards, clipped far beyond the range of most places: (n,)."""
+        return self._within(REACH)
 
     @cached_property
     def units(self) -> tuple[float, float]:
@@ -149,12 +162,14 @@ class Observations:
 
         With p places the scale is √(Σ w (y − ȳ)² / χ²), χ² the CAUTION-quantile with p − 1 degrees of freedom: an upper
         confidence bound of the standard deviation. A few places with low rewards do not show that the others are low.
+        Rewards that are alone outside the ORDINARY range do not count.
         """
         if not self.frame.standardise or not len(self):
             return 0.0, 1.0
-        places = float(self.place_weights.sum())
-        location = float(self.place_weights @ self.clipped) / places
-        squares = float(self.place_weights @ np.square(self.clipped - location))
+        weights = np.where(self._within(ORDINARY) == self.y, self.place_weights, 0.0)
+        places = float(weights.sum())
+        location = float(weights @ self.clipped) / places
+        squares = float(weights @ np.square(self.clipped - location))
         scale = float(np.sqrt(squares / chdtri(max(places - 1, 1.0), 1 - CAUTION)))
         # rewards that differ only by rounding have no scale
         sizes = np.abs(self.clipped[self.place_weights > NOTHING])
@@ -200,6 +215,19 @@ class Observations:
     def clock_at(self, at: float) -> float:
         """The clock at time `at`, if the next observation were made then."""
         return float(reckoned(np.append(self.at, at), self.gap, known=self.elapsed)[-1]) / self.gap
+
+
+def _alone(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Those marked that have no more than FEW in a row: (n,). More are not outliers, but another unit.
+
+    >>> _alone(np.array([True, False, True, True, True, True, False])).tolist()
+    [True, False, False, False, False, False, False]
+    """
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]])))
+    alone = np.zeros(len(marked), dtype=bool)
+    for start, stop in zip(ends[::2], ends[1::2], strict=True):
+        alone[start:stop] = stop - start <= FEW
+    return alone
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Cycle:
-    """The function comes back after a `period`, in the user's time."""
+    """The function, or the level of rewards, comes back after a `period`, in the user's time."""
 
     period: float
     probability: float
@@ -98,7 +98,7 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
         change=moving.change,
         alarm=moving.alarm,
         cycle=moving.cycle,
-        level=float(sum(share for f, share in zip(mixture.fits, shares, strict=True) if f.expert.level)),
+        level=float(sum(w for f, w in zip(mixture.fits, shares, strict=True) if f.expert.level or f.expert.shifts)),
         matters=effects(X, now, space),
         moves=effects(X, now - then, space),
     )
@@ -146,8 +146,8 @@ def likeliest_cycle(mixture: Mixture) -> Cycle | None:
     """The cycle with the largest probability, which is the weight of all experts with the same period."""
     weight: dict[float, float] = {}
     for f, share in zip(mixture.fits, mixture.shares, strict=True):
-        if isinstance(f.expert.time, Cyclic):
-            period = f.expert.time.period
+        times = (f.expert.time, f.expert.level.time if f.expert.level else None)
+        for period in {time.period for time in times if isinstance(time, Cyclic)}:
             weight[period] = weight.get(period, 0.0) + float(share)
     if not weight:
         return None

@@ -10,11 +10,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
+from driftwise.auto.bank import PRIOR_STRENGTH, Bank
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motion
-from driftwise.auto.experts import PRIOR_STRENGTH, Bank, Expert, Fit
+from driftwise.auto.experts import Expert
+from driftwise.auto.forecasts import Fit
 from driftwise.auto.mixture import Mixture, Optimism
-from driftwise.auto.search import Search, without_outliers
+from driftwise.auto.search import Search
 from driftwise.auto.weights import weight_path
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import check_kernel, check_size
@@ -68,11 +70,12 @@ class AutoState:
         return fits, weight_path(fits, np.append(w, np.zeros(len(new))), data, known)[-1]
 
     def _new_experts(self, best: Fit) -> tuple[Expert, ...]:
-        """Restarts of the best expert at the multiples of GAP since the search, and copies that ignore outliers."""
+        """Restarts of the best expert at the multiples of GAP since the search, and changes of its level alone."""
         searched, newest = int(self.search.data.numbers[-1]), int(self.data.numbers[-1])
-        dates = range((searched // GAP + 1) * GAP, newest, GAP)
-        restarts = (replace(best.expert, since=number, earlier=()) for number in dates)
-        return (*restarts, *without_outliers(self.search.bank, best, self.data, searched + 1))
+        dates, e = range((searched // GAP + 1) * GAP, newest, GAP), best.expert
+        restarts = (replace(e, since=number, earlier=(), shifts=()) for number in dates)
+        shifts = (replace(e, shifts=(*e.shifts, number)) for number in dates if self.search.bank.levels and not e.since)
+        return (*restarts, *shifts)
 
 
 @dataclass(frozen=True)

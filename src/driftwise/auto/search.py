@@ -7,7 +7,6 @@ search looks for
 - a noise below or above all of the bank's;
 - restarts, which use nothing from before a date, at dates all over the window and then around the best date;
 - a noise that changes at a date while the function stays the same;
-- outliers, which are ignored;
 - cycles: the function comes back after a period. All periods are tried with the best kernel and noise;
 - moving levels: rewards move together, so that the best setting may stay the same while rewards do not.
 
@@ -16,21 +15,24 @@ What is found joins the bank with a small prior weight, and is weighted by its f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, product
 
 import numpy as np
 
+from driftwise.auto.bank import Bank
 from driftwise.auto.data import Memory, Observations
-from driftwise.auto.experts import Bank, Expert, Fit, Forecast, MovingLevel
+from driftwise.auto.experts import Expert, MovingLevel
+from driftwise.auto.forecasts import Fit, Forecast
 from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
 
 STEP = 8  # observations between two dates at which a change is tried
 YOUNG = (4, 8, 12, 16, 20, 24)  # ages, in observations, at which one is tried in any case
-FAMILIES = 4  # the heaviest families have restarts
+FAMILIES = 2  # the heaviest families have restarts
 FOUND_WEIGHT = 0.1  # the prior weight of an expert that was found; one of the bank's has 1
 AHEAD = 6.0  # nats by which the best of so many periods must be ahead of the bank's best; a level need only be ahead
 PERIODS = tuple(float(p) for p in (*range(4, 49), *range(54, 97, 6), 120, 144, 168, 288))  # in typical gaps
@@ -43,13 +45,14 @@ FAST: Times = (
     MaternInTime(2.5, 60.0),
 )  # of levels
 SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # of the rest
-LEVELS = tuple(MovingLevel(variance, time) for variance in (0.3, 1.0, 3.0) for time in FAST)
+TIDES = (0.3, 1.0, 3.0)  # variances of levels, relative to the signal's
+LEVELS = tuple(MovingLevel(variance, time) for variance in TIDES for time in FAST)
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # factors of one length scale at a time, and bounds of their product
 COORDINATES = 64  # up to which coordinates have length scales of their own
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # factors of the noise beyond the bank's, and its bounds
 CLEARLY, PASSES = 3.0, 8  # nats that each of these steps must gain; how many steps there are at most
-OUTLIERS = 4  # that one expert ignores at most
 LEAST = 12  # observations before anything is searched for
+SOME = 0.1  # weight from which on an expert that changed once may change again
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,10 @@ class Pool:
     def path(self) -> Array:
         """The weights before each observation and after the last: (n + 1, E)."""
         return weight_path(self.forecasts, self.prior, self.data)
+
+    @cached_property
+    def known(self) -> frozenset[Expert]:
+        return frozenset(self.experts)
 
     def heaviest_at(self, place: int) -> Expert:
         """The expert with the largest weight before the observation at index `place`."""
@@ -94,11 +101,9 @@ class Search:
         nobody = Pool(self.data, (), (), np.zeros(0))
         pool = self._joined(nobody, self.bank.experts, 1.0)
         pool = self._joined(pool, self._found(pool.forecasts), FOUND_WEIGHT)
-        for changes in (self._changes, self._redated, self._second_noise_changes):
-            new = changes(pool)
-            if not new:
-                break
-            pool = self._joined(pool, new, 0.0)
+        rounds = (self._changes, self._redated, self._second_changes, self._redated, self._in_every_family)
+        for changes in rounds if self.bank.changes and len(self.data) >= STEP else ():
+            pool = self._joined(pool, changes(pool), 0.0)
         return pool.experts, pool.path[-1]
 
     @cached_property
@@ -128,12 +133,11 @@ class Search:
         shape = [best.expert.shape] if best.expert.stretch else []
         noise = () if best.expert.noise in self.bank.noises else (best.expert.noise,)
         shapes, noises = self.bank.shapes + shape, (*self.bank.noises, *noise)
-        level = self._level(best)
+        moving = (self.bank.families_of(times, shapes, noises, level) for times, level in self._moving(best))
         return (
             self.bank.families_of(self.bank.times, shape)
             + self.bank.families_of(self.bank.times, shapes, noise)
-            + self.bank.families_of(self._cycles(best), shapes, noises)
-            + self.bank.families_of(SLOW if level else (), shapes, noises, level)
+            + tuple(chain.from_iterable(moving))
         )
 
     def _refined(self, best: Forecast) -> Forecast:
@@ -147,28 +151,35 @@ class Search:
             best = better
         return best
 
-    def _cycles(self, best: Forecast) -> list[Cyclic]:
-        """Cycles of the period with which the best expert predicts best, if that is clearly better; else none."""
+    def _moving(self, best: Forecast) -> list[tuple[Times, MovingLevel | None]]:
+        """Kernels of time, and of a level, with which the best expert predicts better: levels that move, and cycles.
+
+        A cycle, of the function or of the level, has many periods to choose from, and must be clearly better.
+        """
+        found: list[tuple[Times, MovingLevel | None]] = []
+        levels = LEVELS if self.bank.levels else ()
+        level = self._better(best, [replace(best.expert, time=t, level=h) for h in levels for t in SLOW])
+        if level is not best:
+            found.append((SLOW, level.expert.level))
         span = float(np.ptp(self.data.clock))
         periods = [p for p in PERIODS if REPEATS * p <= span] if self.bank.cycles else []
-        cyclic = [replace(best.expert, time=Cyclic(p, 1.0, 0.001)) for p in periods]
-        found = self._best_above(best.log_likelihood + AHEAD, cyclic)
-        if found is None:
-            return []
-        assert isinstance(found.time, Cyclic)
-        return [Cyclic(found.time.period, roughness, waning) for roughness in ROUGHNESS for waning in WANING]
+        functions = [replace(best.expert, time=Cyclic(p, 1.0, 0.001)) for p in periods]
+        tides = [replace(level.expert, level=MovingLevel(1.0, Cyclic(p, 1.0, 0.001))) for p in periods if levels]
+        cycle = self._better(level, functions + tides, AHEAD)
+        if cycle is level:
+            return found
+        if cycle.expert.level is None:
+            assert isinstance(cycle.expert.time, Cyclic)
+            return [*found, (_cycles(cycle.expert.time.period), None)]
+        assert isinstance(cycle.expert.level.time, Cyclic)
+        waves = product(TIDES, _cycles(cycle.expert.level.time.period))
+        wave = self._better(cycle, [replace(cycle.expert, level=MovingLevel(v, time)) for v, time in waves])
+        return [*found, (SLOW, wave.expert.level)]
 
-    def _level(self, best: Forecast) -> MovingLevel | None:
-        """The moving level with which the best expert predicts best, if that is better than without."""
-        levels = LEVELS if self.bank.levels else ()
-        moving = [replace(best.expert, time=time, level=level) for level in levels for time in SLOW]
-        found = self._best_above(best.log_likelihood, moving)
-        return found.level if found else None
-
-    def _best_above(self, bar: float, experts: Sequence[Expert]) -> Expert | None:
-        """The expert that predicts the window best, if its log likelihood is above the bar."""
-        best = max(self.bank.forecasts(experts, self.data), key=lambda f: f.log_likelihood, default=None)
-        return best.expert if best and best.log_likelihood > bar else None
+    def _better(self, best: Forecast, others: Sequence[Expert], ahead: float = 0.0) -> Forecast:
+        """The one of the others that predicts the window best, if it is so far ahead of `best`; else that."""
+        other = max(self.bank.forecasts(others, self.data), key=lambda f: f.log_likelihood, default=best)
+        return other if other.log_likelihood > best.log_likelihood + ahead else best
 
     # --- changes ------------------------------------------------------------------------------------------------
 
@@ -179,64 +190,67 @@ class Search:
         return sorted({*range(STEP, n, STEP), *(n - age for age in YOUNG if age < n)})
 
     def _changes(self, pool: Pool) -> tuple[Expert, ...]:
-        """Restarts and changes of noise at dates all over the window, and experts that ignore outliers."""
-        if not self.bank.changes or len(self.data) < STEP:
-            return ()
-        return self._restarts(pool) + self._noise_changes(pool, self._places) + self._ignoring_outliers(pool)
+        """Restarts, and changes of the noise or the level, at dates all over the window."""
+        return self._restarts(pool) + self._partial_changes(pool, self._places)
 
     def _restarts(self, pool: Pool) -> tuple[Expert, ...]:
-        """Restarts of the heaviest families at every date, with a function that does not drift."""
+        """Restarts of the heaviest families at every date, and shifts of their level, with a function that is still."""
         family, still = families(pool.experts), self.bank.times[0]
         member = dict(zip(family.tolist(), pool.experts, strict=True))
         leading = np.argsort(-np.bincount(family, pool.path[-1]), kind="stable")[:FAMILIES].tolist()
-        heads = (Expert(e.kernel, still, e.noise, stretch=e.stretch) for e in map(member.__getitem__, leading))
-        return tuple(e.dated(self._number(place)) for e in heads for place in self._places)
+        heads = [Expert(e.kernel, still, e.noise, stretch=e.stretch) for e in map(member.__getitem__, leading)]
+        numbers = [self._number(place) for place in self._places]
+        restarts = tuple(replace(e, since=number) for e in heads for number in numbers)
+        return restarts + tuple(replace(e, shifts=(number,)) for e in heads for number in numbers if self.bank.levels)
 
-    def _noise_changes(self, pool: Pool, places: Iterable[int]) -> tuple[Expert, ...]:
-        """The heaviest expert at each of these places, with every other noise from there on."""
-        return tuple(e for p in places for e in self._other_noises(pool.heaviest_at(p), self._number(p)))
+    def _partial_changes(self, pool: Pool, places: Iterable[int]) -> tuple[Expert, ...]:
+        """The heaviest expert at each of these places, with every other noise, or another level, from there on."""
+        return tuple(e for p in places for e in self._partly_changed(pool.heaviest_at(p), self._number(p)))
 
-    def _other_noises(self, expert: Expert, number: int) -> list[Expert]:
-        """`expert` with every other noise from `number` on, unless it is a restart or changed later."""
+    def _partly_changed(self, expert: Expert, number: int) -> list[Expert]:
+        """`expert` with every other noise, or another level, from `number` on, unless it restarted or changed later."""
         if expert.since or expert.last_change >= number:
             return []
         earlier = (*expert.earlier, (number, expert.noise))
-        return [replace(expert, noise=noise, earlier=earlier) for noise in self.bank.noises if noise != expert.noise]
-
-    def _ignoring_outliers(self, pool: Pool) -> tuple[Expert, ...]:
-        """Every expert that was the heaviest at some time, without its outliers."""
-        leaders = (pool.experts[i] for i in np.argmax(pool.path[:-1], axis=1))
-        leaders_once = tuple(dict.fromkeys(e for e in leaders if not e.since))
-        forecasts = self.bank.forecasts(leaders_once, self.data)
-        return tuple(e for f in forecasts for e in without_outliers(self.bank, f, self.data))
+        noises = [noise for noise in self.bank.noises if noise != expert.noise]
+        shifted = [replace(expert, shifts=(*expert.shifts, number))] if self.bank.levels else []
+        return [replace(expert, noise=noise, earlier=earlier) for noise in noises] + shifted
 
     def _redated(self, pool: Pool) -> tuple[Expert, ...]:
-        """The best expert with a change, at dates around that change."""
+        """The best expert with a change, and those that led at some time, at dates around their last change."""
         changed = np.array([e.last_change > 0 for e in pool.experts])
-        best = pool.experts[int(np.argmax(np.where(changed, pool.path[-1], -1.0)))]
-        place, known = self.data.place(best.last_change), set(pool.experts)
-        places = range(max(place - STEP, 0) + 1, min(place + STEP, len(self.data)))
-        return tuple(e for e in (best.dated(self._number(p)) for p in places) if e not in known)
+        best = int(np.argmax(np.where(changed, pool.path[-1], -1.0)))
+        leading = dict.fromkeys([best, *np.argmax(pool.path[::-1], axis=1).tolist()])
+        dates = dict.fromkeys(e for i in leading if changed[i] for e in self._around(pool.experts[i]))
+        return tuple(e for e in dates if e not in pool.known)
 
-    def _second_noise_changes(self, pool: Pool) -> tuple[Expert, ...]:
-        """Further changes of noise at the dates at which the heaviest expert already had one."""
-        return self._noise_changes(pool, [p for p in self._places if pool.heaviest_at(p).earlier])
+    def _around(self, expert: Expert) -> Iterator[Expert]:
+        """Copies whose last change was a few observations earlier or later."""
+        place = self.data.place(expert.last_change)
+        for p in range(max(place - STEP, 0) + 1, min(place + STEP, len(self.data))):
+            yield expert.dated(self._number(p))
+
+    def _in_every_family(self, pool: Pool) -> tuple[Expert, ...]:
+        """The best restart or shift, for every shape and noise: those that lead without it are not those with it."""
+        changed = np.array([e.last_change > e.noise_changed for e in pool.experts])
+        best = pool.experts[int(np.argmax(np.where(changed, pool.path[-1], -1.0)))]
+        shapes = dict.fromkeys(e.shape for e in pool.experts)
+        each = (replace(best, kernel=k, stretch=s, noise=noise) for k, s in shapes for noise in self.bank.noises)
+        return tuple(e for e in each if e not in pool.known) if not best.earlier and best.last_change else ()
+
+    def _second_changes(self, pool: Pool) -> tuple[Expert, ...]:
+        """Further changes of noise or level of the heaviest expert that had one before, wherever it has some weight."""
+        weights = np.where([e.last_change > 0 for e in pool.experts], pool.path, 0.0)
+        leading = [(p, int(np.argmax(weights[p]))) for p in self._places]
+        changed = ((p, pool.experts[i]) for p, i in leading if weights[p, i] >= SOME)
+        return tuple(e for p, expert in changed for e in self._partly_changed(expert, self._number(p)))
 
     def _number(self, place: int) -> int:
         return int(self.data.numbers[place])
 
 
-def without_outliers(bank: Bank, forecast: Forecast, data: Observations, since: int = 0) -> list[Expert]:
-    """Its expert without the first outlier from number `since` on; that one without the next, too; and so on."""
-    made: list[Expert] = []
-    while len(made) < OUTLIERS:
-        numbers = data.numbers[forecast.first + forecast.outliers]
-        outliers = numbers[(numbers >= max(since, forecast.expert.last_change)) & (numbers < data.numbers[-1])]
-        if not len(outliers):
-            break
-        made.append(forecast.expert.without(int(outliers[0])))
-        [forecast] = bank.forecasts(made[-1:], data)
-    return made
+def _cycles(period: float) -> Times:
+    return tuple(Cyclic(period, roughness, waning) for roughness in ROUGHNESS for waning in WANING)
 
 
 def _stretches(expert: Expert, dim: int) -> list[Expert]:
@@ -245,8 +259,8 @@ def _stretches(expert: Expert, dim: int) -> list[Expert]:
         return []
     now = expert.stretch or (1.0,) * dim
     changed = [(j, now[j] * factor) for j in range(dim) for factor in STRETCHES]
-    within = [(j, length) for j, length in changed if LIMITS[0] <= length <= LIMITS[1]]
-    return [replace(expert, stretch=(*now[:j], length, *now[j + 1 :])) for j, length in within]
+    stretches = [(*now[:j], length, *now[j + 1 :]) for j, length in changed if LIMITS[0] <= length <= LIMITS[1]]
+    return [replace(expert, stretch=stretch) for stretch in stretches if min(stretch) <= 1]
 
 
 def _noises(expert: Expert, bank: Bank) -> list[Expert]:

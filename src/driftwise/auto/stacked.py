@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from driftwise.auto.experts import Fit, Shape
+from driftwise.auto.experts import Shape
+from driftwise.auto.forecasts import Fit
 from driftwise.gp.linalg import times_lower
 from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
@@ -49,6 +50,7 @@ class Predictor:
     weight: float
     decay: Array  # ρ_e = k_T(now, t_s): (n − first,), and a 1 for each pending point
     level: Array  # v k_h(now, t_s): the same
+    level_variance: float  # v, 0 without a moving level
     age: int  # how many numbers ago its first observation was
     with_pending: Fit  # the fit with the pending points among its observations
 
@@ -69,10 +71,16 @@ class Predictor:
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """Predictors of E experts about n points, stacked; 0 for the points before an expert's first."""
+    """Predictors of E experts about n points, stacked; 0 for the points before an expert's first.
+
+    `incumbent` is the index of the best point r so far. Where a level moves, only f + h is observed, so that f is known
+    up to a constant at best. What exploring may gain is f(x) − f(r), and σ_e is the standard deviation of that: the
+    same formula with k(x) − k(r) in place of k(x), and k(x,x) − 2k(x,r) + k(r,r) in place of k(x,x).
+    """
 
     predictors: tuple[Predictor, ...]
     n: int
+    incumbent: int | None = None
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -111,9 +119,8 @@ class Stacked:
 
     @cached_property
     def level_variance(self) -> Array:
-        """v_e, 0 for an expert without a moving level: (E,)."""
-        levels = [p.fit.expert.level for p in self.predictors]
-        return np.array([level.variance if level else 0.0 for level in levels])
+        """v_e: (E,)."""
+        return np.array([p.level_variance for p in self.predictors])
 
     @cached_property
     def alpha(self) -> Array:
@@ -126,18 +133,30 @@ class Stacked:
             whole[self.n - len(row) :] = row
         return stack
 
-    def moments(self, k: Array, prior: Array, *, level: bool) -> tuple[Array, Array, Array]:
+    @cached_property
+    def relative(self) -> Array:
+        """1 for an expert whose σ_e is relative to the incumbent, else 0: (E,)."""
+        return np.array([float(self.incumbent is not None and p.level_variance > 0) for p in self.predictors])
+
+    def moments(self, k: Array, prior: Array, kr: Array | None = None, *, level: bool) -> tuple[Array, Array, Array]:
         """μ_e, σ_e, both (E, m), and v = k_eᵀW_eᵀ, (E, m, n), from each shape's k(x), (S, m, n), and k(x, x), (S, m).
 
-        They are those of the reward with its moving `level`, or of the function alone.
+        They are those of the reward with its moving `level`, or of the function alone; with k(r), (S, n), σ_e may be
+        relative to the incumbent.
         """
-        ke, prior = k[self.shape_index] * self.decay[:, None, :], prior[self.shape_index]
+        k, prior = k[self.shape_index], prior[self.shape_index]
+        ke = k * self.decay[:, None, :]
         if level and self.level_variance.any():
             ke, prior = ke + self.level[:, None, :], prior + self.level_variance[:, None]
-        mean, v = (ke @ self.alpha[:, :, None])[:, :, 0], self.times_factor(ke)
+        mean = (ke @ self.alpha[:, :, None])[:, :, 0]
+        if kr is not None:
+            kr, r = self.relative[:, None] * kr[self.shape_index], self.incumbent
+            prior = prior + kr[:, r, None] - 2 * self.relative[:, None] * k[:, :, r]
+            ke = ke - (kr * self.decay)[:, None, :]
+        v = self.times_factor(ke)
         variance = prior - np.einsum("emn,emn->em", v, v)
         # rounding can leave −1e−17
-        return mean, self.scale[:, None] * np.sqrt(np.minimum(np.maximum(variance, 0.0), prior)), v
+        return mean, self.scale[:, None] * np.sqrt(np.maximum(np.minimum(variance, prior), 0.0)), v
 
     def times_factor(self, X: Array, *, transposed: bool = False) -> Array:
         """X_e W_eᵀ, or `transposed` X_e W_e, for (E, m, n): v = k_eᵀW_eᵀ, and k_eᵀA_e⁻¹ = vW_e."""

@@ -5,8 +5,8 @@ family. How the world moves may change at any time, so a share s of the weight i
 each observation. What kind of function it is hardly ever changes, so that a much smaller share r goes to other
 families: what was learned about the length scale while exploring is not forgotten while exploiting.
 
-An abrupt change, or an outlier, makes a new expert at a place in the window. It enters there with a share of all the
-weight: the probability that such a change happened.
+An abrupt change makes a new expert at a place in the window. It enters there with a share of all the weight: the
+probability that such a change happened.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.auto.data import Observations
-from driftwise.auto.experts import Expert, Forecast, Shape
+from driftwise.auto.experts import Expert, Shape
+from driftwise.auto.forecasts import Forecast
 from driftwise.records import Array
 
 SHARE = 0.01  # s: share of the weight redistributed within its family at each observation
 RARE = 0.0005  # r: share redistributed over all families
 CHANGE_HAZARD = 0.001  # probability of an abrupt change of the function, per observation
 NOISE_HAZARD = 0.0005  # probability of a change of the noise alone, per observation
-OUTLIER_SHARE = 0.05  # share given to a copy of the expert that ignores a suspected outlier
+LEVEL_HAZARD = 0.001  # probability of a change of the level alone, per observation
 TINY = 1e-12  # added to the weight of every family when new experts enter
 
 Families = NDArray[np.int64]  # (E,): to which family each expert belongs
@@ -63,12 +64,14 @@ def entries(experts: Sequence[Expert], prior: Array, data: Observations, first: 
 
     A change is equally likely at every observation, so the experts of one date have the hazard of all since the last.
     """
-    new = prior == 0
-    noise_changed, ignoring = np.array([(bool(e.earlier), e.ignores_outlier) for e in experts]).T
+    new, last = prior == 0, np.array([e.last_change for e in experts])
     places = np.array([data.place(e.last_change) for e in experts]) - first
-    for date in np.unique(places[new & ignoring]):
-        yield Entry(int(date), new & ignoring & (places == date), OUTLIER_SHARE)
-    for some, hazard in ((new & ~noise_changed, CHANGE_HAZARD), (new & noise_changed & ~ignoring, NOISE_HAZARD)):
+    for dates_of, hazard in (
+        ([e.since for e in experts], CHANGE_HAZARD),
+        ([e.noise_changed for e in experts], NOISE_HAZARD),
+        ([e.shifted for e in experts], LEVEL_HAZARD),
+    ):
+        some = new & (last == np.array(dates_of))
         dates = np.unique(places[some])
         for date in dates:
             yield Entry(int(date), some & (places == date), min(hazard * (len(data) - first) / len(dates), 0.5))

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from driftwise.environments.catalogue import grid, halton, on_box, parts
 from driftwise.environments.drift import Abrupt, Chain, Drift, Rotating, Still, Storm, Trend
+from driftwise.environments.levels import CyclingLevel, JumpingLevel, Levelled, LevelPath, Lifted, WalkingLevel
 from driftwise.environments.moving import Moving, Translated
 from driftwise.environments.noise import Changing, Gaussian, Noise
 from driftwise.environments.rkhs import Expansion, Whitened
@@ -24,6 +25,7 @@ from driftwise.gp.kernels import RBF
 from driftwise.spaces import Box, Candidates, Float
 
 NOISE = Gaussian(0.1)
+LEVEL = 1.5  # standard deviation of a level that moves, relative to that of the function
 REACH = 0.5  # how far the coordinate that moves goes, each way
 DIMENSIONS = (1, 2, 6)
 
@@ -36,6 +38,7 @@ class Kind:
     definition: str
     drift: Callable[[int], Drift] | None  # None: the coordinate that moves
     noise: Callable[[int], Noise] = lambda horizon: NOISE
+    level: Callable[[float, int], LevelPath] | None = None  # of its standard deviation and T
 
 
 def _every(horizon: int, pieces: int) -> Abrupt:
@@ -70,6 +73,18 @@ KINDS = {
             lambda T: Changing((0.05, 0.5, 0.05), parts(T, 1 / 3, 2 / 3)),
         ),
         Kind("too-fast", "drift faster than can be followed: ε = 0.5", lambda T: Chain(0.5)),
+        *(
+            Kind(f"level-{name}{suffix}", f"{words} plus {level_words}", drift, level=level)
+            for suffix, words, drift in (
+                ("", "f_t = g_0", lambda T: Still()),
+                ("-moving", "a chain with ε = 0.01", lambda T: Chain(0.01)),
+            )
+            for name, level_words, level in (
+                ("cycle", "a level with four periods", lambda std, T: CyclingLevel(std, T / 4)),
+                ("walk", "a level that is a random walk", lambda std, T: WalkingLevel(std, T)),
+                ("jumps", "a level drawn anew after 2T/5 and 4T/5", lambda s, T: JumpingLevel(s, parts(T, 0.4, 0.8))),
+            )
+        ),
     )
 }
 
@@ -87,9 +102,26 @@ def zoo(*, kind: str, dim: int, box: bool = False, seed: int = 0, horizon: int =
         return _moved(dim, box, seed=seed, horizon=horizon, name=name)
     if box:
         world = on_box(chosen.drift(horizon), seed=seed, dim=dim, horizon=horizon, name=name)
-        return replace(world, noise=chosen.noise(horizon))
-    basis = _process(dim)
-    return World(basis.points, basis, chosen.drift(horizon), chosen.noise(horizon), seed, horizon, name)
+        world = replace(world, noise=chosen.noise(horizon))
+    else:
+        basis = _process(dim)
+        world = World(basis.points, basis, chosen.drift(horizon), chosen.noise(horizon), seed, horizon, name)
+    return world if chosen.level is None else _lifted(world, chosen.level)
+
+
+def _lifted(world: World, level: Callable[[float, int], LevelPath]) -> World:
+    """The same world and a level, of LEVEL times the standard deviation of its functions."""
+    std = LEVEL * (_spread(world.basis) if isinstance(world.basis, Expansion) else 1.0)
+    drift = Levelled(world.drift, level(std, world.horizon))
+    return replace(world, basis=Lifted(world.basis, std**2), drift=drift)
+
+
+@lru_cache(maxsize=8)
+def _spread(basis: Expansion) -> float:
+    """√E g(x)², on average over its centres: E g(x)² = v Σ_i k(x, c_i)², and E ‖g‖² = v m."""
+    centres = basis.centres.points
+    squares = (basis.kernel(centres, centres) ** 2).sum(axis=1).mean()
+    return (basis.norm or 1.0) * math.sqrt(float(squares) / len(centres))
 
 
 def case_name(kind: str, dim: int, box: bool) -> str:
