@@ -55,6 +55,26 @@ def test_one_outlier_is_no_alarm(size):
     assert study.drift().in_use > 50
 
 
+@pytest.mark.parametrize("size", [5.0, -5.0, 1e6])
+def test_after_one_wild_reward_it_looks_again_and_believes_what_it_did(size):
+    made = policy("auto", LINE)
+    rng = np.random.default_rng(4)
+    state = made.start()
+    for t in range(1, 43):
+        x = made.choose(state, Ask(t, float(t)))
+        state = made.update(state, Observation(t, float(t), tuple(x), bump(x, t) + 0.02 * rng.standard_normal()))
+    x = made.choose(state, Ask(43, 43.0))
+    wild = made.update(state, Observation(43, 43.0, tuple(x), bump(x, 43) + size))
+    assert made.choose(wild, Ask(44, 44.0)) == x
+    assert not made.just_changed(wild, Ask(44, 44.0))
+    for before, after in zip(
+        made.belief(state, Ask(44, 44.0)).predict(LINE.points),
+        made.belief(wild, Ask(44, 44.0)).predict(LINE.points),
+        strict=True,
+    ):
+        np.testing.assert_allclose(after, before, atol=0.1)
+
+
 def test_outliers_do_not_blind_it():
     """One reward in fifty is a hundred standard deviations off."""
 

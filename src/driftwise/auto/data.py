@@ -149,7 +149,7 @@ class Observations:
             return self.y
         low, high, width = self._ranges
         clipped = np.clip(self.y, low - reach * width, high + reach * width)
-        return np.where(_alone(clipped != self.y), clipped, self.y)
+        return np.where(_several((clipped != self.y) & (self.place_weights > NOTHING)), self.y, clipped)
 
     @cached_property
     def clipped(self) -> Array:
@@ -217,17 +217,17 @@ class Observations:
         return float(reckoned(np.append(self.at, at), self.gap, known=self.elapsed)[-1]) / self.gap
 
 
-def _alone(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Those marked that have no more than FEW in a row: (n,). More are not outliers, but another unit.
+def _several(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Those marked that are more than FEW in a row: (n,). They are not outliers, but another unit.
 
-    >>> _alone(np.array([True, False, True, True, True, True, False])).tolist()
-    [True, False, False, False, False, False, False]
+    >>> _several(np.array([True, False, True, True, True, True, False])).tolist()
+    [False, False, True, True, True, True, False]
     """
     ends = np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]])))
-    alone = np.zeros(len(marked), dtype=bool)
+    several = np.zeros(len(marked), dtype=bool)
     for start, stop in zip(ends[::2], ends[1::2], strict=True):
-        alone[start:stop] = stop - start <= FEW
-    return alone
+        several[start:stop] = stop - start > FEW
+    return several
 
 
 @dataclass(frozen=True, eq=False)
