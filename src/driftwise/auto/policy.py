@@ -17,7 +17,7 @@ from driftwise.auto.experts import Expert
 from driftwise.auto.forecasts import Fit
 from driftwise.auto.mixture import Mixture, Optimism
 from driftwise.auto.search import Search
-from driftwise.auto.weights import weight_path
+from driftwise.auto.weights import heaviest, weight_path
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import check_kernel, check_size
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
@@ -29,6 +29,7 @@ from driftwise.spaces.local import nearby
 
 BLOCK = 16  # numbers between two searches with the whole bank
 GAP = 4  # numbers between two restarts that enter after a search
+FAINT = 1e-3  # of the heaviest expert's weight: below it an expert is not heard
 FEW = 24  # observations up to which there is a search after each
 ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
@@ -67,7 +68,9 @@ class AutoState:
             fits = tuple(bank.fits([f.expert for f in fits], data))
         new = self._new_experts(fits[0]) if bank.changes else ()
         fits += tuple(bank.fits(new, data))
-        return fits, weight_path(fits, np.append(w, np.zeros(len(new))), data, known)[-1]
+        w = weight_path(fits, np.append(w, np.zeros(len(new))), data, known)[-1]
+        kept = heaviest(w, most=len(w), least=FAINT)
+        return tuple(fits[i] for i in kept), w[kept] / w[kept].sum()
 
     def _new_experts(self, best: Fit) -> tuple[Expert, ...]:
         """Restarts of the best expert at the multiples of GAP since the search, and changes of its level alone."""
