@@ -16,10 +16,11 @@ test: .venv/ready
 	$(BIN)/pytest -n auto --dist worksteal
 
 # The oldest version of everything that pyproject.toml allows, on the oldest Python. An old version may use what is deprecated
-# by now; that is not ours to mend, so a deprecation is no error here. What is marked slow (kills, interrupts, damage, the
-# fuzz) says nothing about versions, and runs with `make test` alone. So do theory, worlds and the experts of auto, which are
-# arithmetic of ours on top of what tests/gp, tests/policies and the contracts use.
-VERSIONS = -m "not slow" --ignore=tests/theory --ignore=tests/environments --ignore=tests/auto
+# by now; that is not ours to mend, so a deprecation is no error here. These are the tests of what
+# other packages do for us: linear algebra, databases, commands, HTTP. What is marked slow (kills, interrupts, damage, the
+# fuzz) says nothing about versions, nor does arithmetic of ours on top of what is tested here; both run with `make test`.
+VERSIONS = -m "not slow" tests/gp tests/store tests/contracts tests/study tests/cli tests/service tests/test_plots.py \
+	tests/test_codec.py tests/test_threads.py
 
 test-lowest:
 	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest
