@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: schemathesis demo test test-integrations test-lowest test-newest check lint types bench bench-peers clean
+.PHONY: schemathesis demo test test-integrations test-lowest test-newest check lint types docs pictures bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/driftwise demo
@@ -47,6 +47,16 @@ lint: .venv/ready
 types: .venv/ready
 	$(BIN)/mypy
 
+# The site, in build/site. A warning is an error, and so is a link inside it that leads nowhere.
+docs: .venv-docs/ready
+	.venv-docs/bin/sphinx-build -W --keep-going -n -q -b html docs build/site
+	.venv-docs/bin/python docs/site/check_site.py build/site
+
+# The pictures of the pages that are drawn by a script of theirs, in light and in dark.
+pictures: .venv/ready
+	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python docs/tutorials/pictures.py
+
 # With the extra `fast`, so that the compiled step is measured beside the other.
 bench: .venv/ready .venv-bench/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast]'
@@ -62,7 +72,7 @@ schemathesis: .venv/ready .venv-schema/ready
 	$(BIN)/python -m tests.service.schema .venv-schema/bin/schemathesis --examples $(or $(EXAMPLES),20)
 
 clean:
-	rm -rf .venv .venv-integrations .venv-lowest .venv-newest .venv-bench .venv-peers .venv-schema .pytest_cache .mypy_cache .ruff_cache build dist report
+	rm -rf .venv .venv-docs .venv-integrations .venv-lowest .venv-newest .venv-bench .venv-peers .venv-schema .pytest_cache .mypy_cache .ruff_cache build dist report
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -74,6 +84,11 @@ clean:
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e '.[test,optuna,river,xopt,ax]' xopt gymnasium grpcio 'ray[tune]' optuna-integration mlflow-skinny wandb
+	@touch $@
+
+.venv-docs/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	@touch $@
 
 # The peers that benchmarks compare with, in an environment of their own. torch first, and by itself: its CPU build will do.

@@ -94,3 +94,14 @@ def test_what_only_counts_as_true_or_false_is_refused(value):
     with pytest.raises(InvalidInput, match="standardise must be true or false"):
         policy("gp-ucb", {"a": Float(0, 1)}, standardise=value)
     assert not policy("auto", {"a": Float(0, 1)}, cycles=np.False_).cycles
+
+
+def test_an_error_inside_a_generator_is_not_taken_for_a_wrong_list():
+    def broken():
+        yield 1.0
+        raise TypeError("of the user's own")
+
+    with pytest.raises(TypeError, match="of the user's own"):
+        checks.each("steps", broken(), checks.real, "[1.0]")
+    with pytest.raises(InvalidInput, match="steps must be a list"):
+        checks.each("steps", np.array(3.0), checks.real, "[1.0]")

@@ -47,6 +47,23 @@ def test_every_public_name_is_in_the_reference(name):
     assert (getattr(driftwise, name).__doc__ or "").strip(), f"{name} has a docstring"
 
 
+@pytest.mark.parametrize("name", driftwise.__all__)
+def test_every_public_name_is_in_the_api_reference(name):
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/api").glob("*.md"))
+    pattern = rf"^\.\. (?:auto\w+|py:data):: {name}$"
+    assert re.search(pattern, pages, re.MULTILINE), f"give {name} an entry in a page of docs/api"
+
+
+def test_every_page_is_in_the_contents_of_the_site():
+    listed = set()
+    for index in (ROOT / "docs/index.md", ROOT / "docs/api/index.md"):
+        for block in re.findall(r"^```{toctree}\n([^`]*)^```$", index.read_text(encoding="utf-8"), re.M):
+            for entry in re.findall(r"^(?!:)(\S+)$", block, re.MULTILINE):
+                listed |= set(index.parent.glob(f"{entry}.md"))
+    missing = set((ROOT / "docs").rglob("*.md")) - listed - {ROOT / "docs/index.md"}
+    assert sorted(path.name for path in missing) == [], "list these pages in a toctree of docs/index.md"
+
+
 def test_there_are_about_twenty_public_names():
     assert driftwise.__all__ == sorted(driftwise.__all__, key=lambda n: (not n.isupper(), n))
     assert len(driftwise.__all__) <= 30

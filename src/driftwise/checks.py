@@ -95,8 +95,8 @@ def each(name: str, values: Any, rule: Callable[[str, Any], T], fix: str) -> tup
     if isinstance(values, str | bytes | dict | type) or not isinstance(values, Iterable):
         raise InvalidInput(f"{name} must be a list, as {fix}, got {shown(values)}")
     try:
-        items = list(values)
-    except TypeError:  # an array of no dimension
+        items = iter(values)
+    except TypeError:  # an array of no dimension; what a generator raises when it runs is not ours to explain
         raise InvalidInput(f"{name} must be a list, as {fix}, got {shown(values)}") from None
     return tuple(rule(name, item) for item in items)
 
