@@ -12,6 +12,8 @@ from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSampler
 
 from driftwise.integrations.optuna import DriftSampler
 
+pytestmark = pytest.mark.slow  # half a minute in all
+
 
 class TestDriftSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
     @pytest.fixture
