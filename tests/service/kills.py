@@ -22,6 +22,7 @@ from pathlib import Path
 from driftwise import RBF, Candidates, Study
 from driftwise.policies import replay
 from driftwise.records import Ask
+from driftwise.service.connection import Connection
 
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
 CLIENTS = 4
@@ -38,6 +39,8 @@ def reward(number: int) -> float:
 
 def write(url: str, name: str) -> None:
     """A client: what it says on standard output has been answered."""
+    way = Connection.to(url, None)  # which the study shares
+    way.patience = 3600.0  # the service is killed again and again, perhaps whenever this client calls
     study = make(url, name)
     while True:
         s = study.ask()

@@ -53,7 +53,7 @@ async def observe(request: Request, name: StudyName, body: ObserveBody, who: Tel
     return receipt
 
 
-@router.post("/abandon", status_code=204, responses=answers(404, 409))
+@router.post("/abandon", status_code=204, response_model=None, responses=answers(404, 409))
 async def abandon(request: Request, name: StudyName, body: AbandonBody, who: Tells) -> None:
     """Declare that a suggestion will not be tried. If its reward comes after all, it counts."""
     service = service_of(request)

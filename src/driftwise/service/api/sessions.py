@@ -43,7 +43,7 @@ async def begin_session(request: Request, response: Response, who: Anyone) -> Se
     return _reply(who, session.csrf)
 
 
-@router.delete("/session", status_code=204, responses=answers())
+@router.delete("/session", status_code=204, response_model=None, responses=answers())
 async def end_session(request: Request, response: Response, who: Anyone) -> None:
     """Sign out."""
     service = service_of(request)

@@ -57,7 +57,7 @@ async def show_study(request: Request, name: StudyName, who: Reads) -> StudyRepl
     return await _reply(service_of(request), name)
 
 
-@router.delete("/studies/{name}", status_code=204, responses=answers(404))
+@router.delete("/studies/{name}", status_code=204, response_model=None, responses=answers(404))
 async def delete_study(request: Request, name: StudyName, who: Admin) -> None:
     """Delete a study with all that is in it. This cannot be undone."""
     service = service_of(request)

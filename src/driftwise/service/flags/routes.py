@@ -79,7 +79,7 @@ async def show_plan(request: Request, name: StudyName, _: Annotated[Caller, need
     return FlagPlanBody(**asdict(plan))
 
 
-@router.delete("/studies/{name}/flags", status_code=204, responses=answers(404))
+@router.delete("/studies/{name}/flags", status_code=204, response_model=None, responses=answers(404))
 async def delete_plan(request: Request, name: StudyName, who: Annotated[Caller, needs("admin")]) -> None:
     """Hand out the parameters of this study no longer. Clients fall back to their own defaults."""
     service = service_of(request)

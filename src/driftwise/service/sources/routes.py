@@ -70,7 +70,7 @@ async def show_source(request: Request, name: StudyName, _: Annotated[Caller, ne
     return await _standing(service_of(request), name)
 
 
-@router.delete("/source", status_code=204, responses=answers(404))
+@router.delete("/source", status_code=204, response_model=None, responses=answers(404))
 async def end_source(request: Request, name: StudyName, who: Admin) -> None:
     """Tune this study by itself no longer. The setting that was applied last stays."""
     service = service_of(request)
