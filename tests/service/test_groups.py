@@ -13,7 +13,6 @@ from driftwise.errors import ConflictError, NotFoundError, StoreError
 from driftwise.service.database import Database
 from driftwise.service.settings import ServiceSettings
 from driftwise.service.studies import Studies
-from driftwise.store import open_store
 
 BOX = {"x": Float(0, 1)}
 
@@ -23,7 +22,7 @@ def store(request, tmp_path):
     return str(tmp_path / "a.db") if request.param == "file" else request.getfixturevalue("address")
 
 
-def written(store, calls):
+def written(store, calls, fails=lambda store: None):
     """The answers to calls that are there before the first group begins, and how many transactions there were."""
     settings = ServiceSettings(store=store)
     transactions = 0
@@ -31,6 +30,7 @@ def written(store, calls):
     async def run():
         nonlocal transactions
         async with Studies(settings, Database(settings)) as studies:
+            fails(studies.store)
             before = studies.store.writing
 
             def counted(*args, **options):
@@ -92,8 +92,10 @@ def test_a_store_that_fails_answers_everybody_and_stores_nothing(tmp_path, monke
     def full(*_, **__):
         raise StoreError("the disk is full; make room and try again")
 
-    monkeypatch.setattr(open_store(path)._link, "commit", full)
-    answers, _ = written(path, [("s", methodcaller("tell", s.id, 1.0)) for s in asked])
+    def fails(store):
+        monkeypatch.setattr(store._link, "commit", full)
+
+    answers, _ = written(path, [("s", methodcaller("tell", s.id, 1.0)) for s in asked], fails)
     assert {type(answer) for answer in answers} == {StoreError}
     monkeypatch.undo()
     assert list(study.observations()) == []

@@ -51,7 +51,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             yield
             for each in reversed(running):
                 await each.stop()
-        service.database.close()
 
     app = FastAPI(
         title="driftwise",
