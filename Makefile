@@ -7,7 +7,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: schemathesis demo test test-integrations test-lowest test-newest check lint types docs pictures bench bench-peers clean
+.PHONY: schemathesis demo test test-integrations test-lowest test-newest check lint types docs pictures dist dist-everywhere bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/driftwise demo
@@ -56,6 +56,20 @@ docs: .venv-docs/ready
 pictures: .venv/ready
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python docs/tutorials/pictures.py
+
+# The wheel and the sdist, in dist/: checked, and the wheel installed into an empty environment.
+dist: .venv-docs/ready
+	rm -rf dist
+	.venv-docs/bin/python -m build --outdir dist .
+	.venv-docs/bin/twine check --strict dist/*
+	.venv-docs/bin/python .ci/wheel.py dist/*.whl
+	.ci/install $$(.venv-docs/bin/python -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+
+# … and on every Python that we support, and with all the extras at once. PyTorch, which ax needs, takes 3 GB.
+EXTRAS = all,ray,fast,browser,openfeature,optuna,river,xopt,docs,dev
+dist-everywhere: dist
+	for python in 3.11 3.12 3.13; do .ci/install $$python && .ci/install $$python $(EXTRAS) || exit 1; done
+	.ci/install 3.11 ax
 
 # With the extra `fast`, so that the compiled step is measured beside the other.
 bench: .venv/ready .venv-bench/ready
