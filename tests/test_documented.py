@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,11 +48,47 @@ def test_every_public_name_is_in_the_reference(name):
     assert (getattr(driftwise, name).__doc__ or "").strip(), f"{name} has a docstring"
 
 
+ALIASES = {"Array", "Space"}  # types, which have no docstring of their own; docs/api says what they are
+DESCRIBED = [name for name in driftwise.__all__ if name not in ALIASES]
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_every_public_name_has_an_example(name):
+    assert ">>> " in inspect.getdoc(getattr(driftwise, name)), f"give the docstring of {name} an example"
+
+
+def parameters(name: str) -> list[str]:
+    """What a user may give: of a class, what its `__init__` takes."""
+    made = getattr(driftwise, name)
+    if not inspect.isclass(made):
+        return list(inspect.signature(made).parameters)
+    if isinstance(made, type) and issubclass(made, Exception | driftwise.BasePolicy):
+        return []
+    return [p for p in inspect.signature(made.__init__).parameters if p not in ("self", "args", "kwargs")]
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_every_argument_of_a_public_name_is_explained(name):
+    told = inspect.getdoc(getattr(driftwise, name))
+    known = set(re.findall(r"^ +\**(\w+): ", told, re.MULTILINE))
+    assert [given for given in parameters(name) if given not in known] == [], f"add them to Args: of {name}"
+
+
+@pytest.mark.parametrize("name", [name for name in DESCRIBED if inspect.isfunction(getattr(driftwise, name))])
+def test_every_public_function_says_what_it_returns(name):
+    assert re.search(r"^(Returns|Yields):$", inspect.getdoc(getattr(driftwise, name)), re.MULTILINE)
+
+
 @pytest.mark.parametrize("name", driftwise.__all__)
 def test_every_public_name_is_in_the_api_reference(name):
     pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/api").glob("*.md"))
     pattern = rf"^\.\. (?:auto\w+|py:data):: {name}$"
     assert re.search(pattern, pages, re.MULTILINE), f"give {name} an entry in a page of docs/api"
+
+
+def test_every_member_of_a_study_is_in_the_api_reference():
+    listed = re.findall(r"^\.\. auto(?:method|property):: Study\.(\w+)$", page("docs/api/study.md"), re.MULTILINE)
+    assert sorted(listed) == [name for name in dir(driftwise.Study) if not name.startswith("_")]
 
 
 def test_every_page_is_in_the_contents_of_the_site():

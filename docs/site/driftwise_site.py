@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import posixpath
 import re
 from pathlib import Path
@@ -73,7 +74,33 @@ def twins(app: Any, tree: Any, page: str) -> None:
             image["classes"] += ["on-white"]
 
 
+def trimmed(tree: Any) -> None:
+    """A page ends an example by an empty line, for doctest; a reader need not see it."""
+    from docutils import nodes
+
+    for block in tree.findall(nodes.literal_block):
+        if block.children:
+            text = block.astext().rstrip()
+            block.rawsource = text
+            block[:] = [nodes.Text(text)]
+
+
+def signed(_: Any, what: str, name: str, made: Any, *rest: Any) -> tuple[str, str] | None:
+    """The signature of a class is that of its `__init__`, also where `__new__` is ours."""
+    from sphinx.util.inspect import signature, stringify_signature
+
+    if what != "class" or made.__new__ is object.__new__ or not inspect.isfunction(made.__new__):
+        return None
+    return stringify_signature(signature(made.__init__, bound_method=True), show_annotation=False), ""
+
+
+def finish(app: Any, tree: Any) -> None:
+    twins(app, tree, app.env.current_document.docname)
+    trimmed(tree)
+
+
 def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", read)
-    app.connect("doctree-read", lambda app, tree: twins(app, tree, app.env.current_document.docname))
+    app.connect("doctree-read", finish)
+    app.connect("autodoc-process-signature", signed)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,7 +16,15 @@ class DriftwiseError(Exception):
 
 
 class InvalidInput(DriftwiseError, ValueError):
-    """A value breaks a rule."""
+    """A value breaks a rule. The message has the rule, the value and the fix.
+
+    >>> from driftwise import Float
+    >>> try:
+    ...     Float(5, 5)
+    ... except InvalidInput as error:
+    ...     print(error)
+    low must be below high, got low=5.0 and high=5.0
+    """
 
 
 class NothingAllowed(InvalidInput):

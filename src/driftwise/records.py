@@ -20,7 +20,21 @@ Allowed = Callable[[Array], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One entry of the log: at step `number` (user's time `at`) the reward at `x` was `y`, or the setting failed."""
+    """One entry of the log: at step `number` (user's time `at`) the reward at `x` was `y`, or the setting failed.
+
+    Args:
+        number: the number of the step, from 1.
+        at: the time, in the user's own unit.
+        x: the point: coordinates of the unit cube on a box, the candidate's own on `Candidates`.
+        y: the reward, `math.nan` if the setting failed.
+        std: the standard deviation of the noise of `y`, if it is known.
+        repeats: of so many readings `y` is the mean.
+        measures: what else was measured, pairs of a name and a value.
+        failed: whether the setting failed.
+
+    >>> Observation(1, at=1.0, x=(0.5,), y=12.3).failed
+    False
+    """
 
     number: int
     at: float
@@ -56,6 +70,17 @@ class Ask:
     """What a policy is asked: which point to choose at step `number`, while `pending` points have no reward yet.
 
     Only points that have the `fixed` coordinates and that are `allowed` may be chosen.
+
+    Args:
+        number: the number of the step, from 1.
+        at: the time for which to choose, in the user's own unit.
+        pending: the points that were chosen and have no reward yet.
+        seed: the seed of every random choice.
+        fixed: pairs of a coordinate and its value: a context, or parameters that are pinned.
+        allowed: says which rows of X may be chosen; None if all may.
+
+    >>> Ask(number=2, at=2.0, pending=((0.5,),)).seed
+    0
     """
 
     number: int

@@ -23,6 +23,14 @@ class Stream(IntEnum):
 def generator(seed: int, number: int = 0, stream: Stream = Stream.POLICY) -> np.random.Generator:
     """Philox with key (seed, number), counted from the offset of the stream.
 
+    Args:
+        seed: the seed of the run; a policy takes `ask.seed`.
+        number: the number of the step; a policy takes `ask.number`.
+        stream: the purpose of the draws.
+
+    Returns:
+        A NumPy generator, the same for the same arguments.
+
     >>> generator(1, 2).random() == generator(1, 2).random()
     True
     >>> generator(1, 2).random() == generator(1, 2, Stream.NOISE).random()

@@ -94,7 +94,13 @@ __all__ = [
 def environment(name: str, *, seed: int = 0, **options: Any) -> World:
     """A world by name, with options of its own; `noise_std` is the standard deviation of its noise.
 
-    The name is that of a built-in world or of an entry point, or "module:function_or_Class".
+    Args:
+        name: the name of a built-in world or of an entry point, or "module:function_or_Class".
+        seed: which world of its kind.
+        **options: the options of the world; `driftwise environments` lists the worlds.
+
+    Returns:
+        The world, with `space`, `kernel`, `noise`, `value`, `observe` and `best`.
 
     >>> environment("deng-abrupt", seed=1, noise_std=0.2).noise
     Gaussian(std=0.2)

@@ -22,6 +22,10 @@ RATE = 1.0  # by which a violation adds to the backoff, in its own size
 class Limit:
     """A measure must be `low` or more and `high` or less, as far as these are given.
 
+    Args:
+        low: the smallest value that is allowed; None if there is none.
+        high: the largest value that is allowed; None if there is none.
+
     >>> Limit(high=200.0).holds(180.0), Limit(low=0.99).holds(0.5)
     (True, False)
     """
@@ -63,6 +67,12 @@ class Limit:
 def at_most(high: float) -> Limit:
     """The limit that a measure must not be above `high`.
 
+    Args:
+        high: the largest value that is allowed.
+
+    Returns:
+        A `Limit`, for `limits` of a study.
+
     >>> print(at_most(200))
     at most 200
     """
@@ -71,6 +81,12 @@ def at_most(high: float) -> Limit:
 
 def at_least(low: float) -> Limit:
     """The limit that a measure must not be below `low`.
+
+    Args:
+        low: the smallest value that is allowed.
+
+    Returns:
+        A `Limit`, for `limits` of a study.
 
     >>> print(at_least(0.99))
     at least 0.99

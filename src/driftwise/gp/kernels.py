@@ -75,6 +75,9 @@ class Stationary(Combined):
 class RBF(Stationary):
     """k(x, y) = exp(−r²/2), r = ‖(x − y)/ℓ‖: the squared exponential (SE).
 
+    Args:
+        lengthscale: ℓ, one number or one for each coordinate.
+
     >>> RBF(0.2)(np.array([[0.0]]), np.array([[0.2]])).round(4)
     array([[0.6065]])
     """
@@ -96,6 +99,13 @@ class Matern(Stationary):
     """Matérn with ν = ½, 3/2 or 5/2; with a = √(2ν)·r and r = ‖(x − y)/ℓ‖:
 
     k = e^−a (½),   (1 + a) e^−a (3/2),   (1 + a + a²/3) e^−a (5/2)
+
+    Args:
+        nu: ν, which is 0.5, 1.5 or 2.5.
+        lengthscale: ℓ, one number or one for each coordinate.
+
+    >>> Matern(1.5, 0.2)(np.array([[0.0]]), np.array([[0.2]])).round(4)
+    array([[0.4834]])
     """
 
     nu: float = 2.5
@@ -133,7 +143,11 @@ class Matern(Stationary):
 
 @dataclass(frozen=True)
 class Linear(Combined):
-    """k(x, y) = xᵀy: the linear bandit."""
+    """k(x, y) = xᵀy: the linear bandit.
+
+    >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]])).tolist()
+    [[11.0]]
+    """
 
     def __call__(self, X: Array, Y: Array) -> Array:
         check_points(X, Y)
@@ -184,7 +198,15 @@ class Level(Combined):
 
 @dataclass(frozen=True)
 class Scaled(Combined):
-    """v · k(x, y)."""
+    """v · k(x, y).
+
+    Args:
+        kernel: k.
+        variance: v > 0.
+
+    >>> 2.0 * RBF(0.2)
+    Scaled(kernel=RBF(lengthscale=0.2), variance=2.0)
+    """
 
     kernel: Kernel
     variance: float
@@ -247,7 +269,15 @@ class _Pair(Combined):
 
 @dataclass(frozen=True)
 class Sum(_Pair):
-    """k₁(x, y) + k₂(x, y)."""
+    """k₁(x, y) + k₂(x, y).
+
+    Args:
+        first: k₁.
+        second: k₂.
+
+    >>> RBF(0.2) + Linear()
+    Sum(first=RBF(lengthscale=0.2), second=Linear())
+    """
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.first(X, Y) + self.second(X, Y)
@@ -261,7 +291,15 @@ class Sum(_Pair):
 
 @dataclass(frozen=True)
 class Product(_Pair):
-    """k₁(x, y) · k₂(x, y)."""
+    """k₁(x, y) · k₂(x, y).
+
+    Args:
+        first: k₁.
+        second: k₂.
+
+    >>> RBF(0.2) * Linear()
+    Product(first=RBF(lengthscale=0.2), second=Linear())
+    """
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return self.first(X, Y) * self.second(X, Y)

@@ -31,6 +31,17 @@ SINGULAR = 1e-9  # a variance below this part of the largest prior variance: W i
 class Posterior:
     """GP(0, k) given n observations with noise variance λ; with `standardise`, rewards are centred and scaled.
 
+    Args:
+        kernel: the covariance k.
+        noise: the variance λ of the noise.
+        standardise: whether the rewards are centred and scaled; predictions are in their own units all the same.
+        X: the points, oldest first; `append` and `observe` add to them.
+        y: their rewards.
+        K: the kernel matrix of the points.
+        fixed_units: a location and a scale of the rewards that hold whatever they are.
+        factor: the Cholesky factor of K and its jitter, where they are known.
+        own: the noises of the observations' own, if any has one.
+
     >>> from driftwise.gp.kernels import RBF
     >>> posterior = Posterior(RBF(0.2), noise=0.01).append([0.5], 1.0)
     >>> mean, std = posterior.predict(np.array([[0.5], [3.0]]))

@@ -21,6 +21,15 @@ def run(policy: AnyPolicy, environment: Environment, horizon: int, *, seed: int 
     from a stream of its own. An environment of your own needs only `value`, `observe` and `best`; where time is real,
     its `at(t)` says when step t is.
 
+    Args:
+        policy: the policy.
+        environment: the world that it acts in.
+        horizon: the number of steps T.
+        seed: the seed of the world, its noise and the policy; None takes the world as it is.
+
+    Yields:
+        A `Step` at a time: the observation, its value without noise, and the best value, whose difference is `regret`.
+
     >>> import driftwise as dw
     >>> world = dw.environment("deng-abrupt")
     >>> policy = dw.policy("sw-gp-ucb", world.space, window=30, kernel=world.kernel)

@@ -83,7 +83,13 @@ __all__ = [
 def policy(name: str, space: Any, **options: Any) -> AnyPolicy:
     """A policy by name, on a dict of parameters or on Candidates.
 
-    The name is that of a built-in policy or of an entry point, or "module:Class".
+    Args:
+        name: the name of a built-in policy or of an entry point, or "module:Class".
+        space: a dict of parameters by name, or `Candidates`.
+        **options: the options of the policy; `driftwise policies NAME` lists them.
+
+    Returns:
+        The policy, a frozen description.
 
     >>> from driftwise import Float
     >>> policy("sw-gp-ucb", {"price": Float(5, 20)}, window=50).window

@@ -77,7 +77,16 @@ def a_policy(what: str, given: Any, example: str = "a policy's name or a policy"
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """The next point, and the jitter that the belief needed with which it was chosen."""
+    """The next point, and the jitter that the belief needed with which it was chosen.
+
+    Args:
+        x: the point, an array of shape (d,).
+        jitter: what was added to the diagonal of a kernel matrix so that it could be factorised.
+
+    >>> import numpy as np
+    >>> Decision(np.array([0.5])).jitter
+    0.0
+    """
 
     x: Array  # (d,)
     jitter: float = 0.0
@@ -131,7 +140,22 @@ RULES: dict[str, checks.Rule] = {
 
 
 class BasePolicy(ABC, Generic[S]):
-    """A policy that takes all the data and forgets none of them, unless it says otherwise."""
+    """A policy that takes all the data and forgets none of them, unless it says otherwise.
+
+    Derive a frozen dataclass with a `name`, a `space` and the four members below; docs/adding-a-policy.md has one.
+
+    >>> from driftwise import Candidates
+    >>> @dataclass(frozen=True)
+    ... class First(BasePolicy[None]):
+    ...     name = "first"
+    ...     space: Any
+    ...     def start(self): return None
+    ...     def decide(self, state, ask): return Decision(self.space.points[0])
+    ...     def update(self, state, seen): return None
+    ...     def belief(self, state, ask): raise NotImplementedError
+    >>> First(Candidates([[0.0], [1.0]])).choose(None, Ask(1, 1.0)).tolist()
+    [0.0]
+    """
 
     name: ClassVar[str]
     shared: ClassVar[Options] = {}  # the options of `Setup` that it takes, beside the keywords of its own `of`

@@ -28,6 +28,12 @@ class Candidates:
     With `labels` each candidate has a name of its own, and `names` are that of the label and those of the coordinates.
     Labels without points are arms in no order: any two are equally far apart, like the values of a `Choice`.
 
+    Args:
+        points: an array of shape (n, d), or n lists of d numbers, which policies see as they are.
+        names: a name for each coordinate.
+        labels: a name for each candidate.
+        coordinates: the same as `points`, by the name of the field.
+
     >>> Candidates([[0.0, 0.0], [0.5, 1.0]]).from_unit((0.5, 1.0))
     {'x0': 0.5, 'x1': 1.0}
     >>> Candidates([[1.0], [5.0]], labels=["small", "large"]).from_unit((5.0,))

@@ -26,6 +26,11 @@ LARGEST = 2**40  # whole numbers up to here survive the way to [0, 1] and back, 
 class Float:
     """A real number from `low` to `high`; with `log`, on a logarithmic scale.
 
+    Args:
+        low: the smallest value.
+        high: the largest value, above `low`.
+        log: whether ratios matter, and not differences; `low` must then be positive.
+
     >>> Float(1, 100, log=True).decode((0.5,))
     10.0
     """
@@ -89,6 +94,11 @@ class Float:
 @dataclass(frozen=True)
 class Int:
     """A whole number from `low` to `high`, both included; with `log`, on a logarithmic scale.
+
+    Args:
+        low: the smallest value.
+        high: the largest value, up to 2⁴⁰.
+        log: whether ratios matter, and not differences; `low` must then be positive.
 
     >>> Int(1, 4).decode((0.35,))
     2
@@ -168,6 +178,9 @@ class Int:
 @dataclass(frozen=True, init=False)
 class Choice:
     """One of several values, none nearer to another: a coordinate for each, of which one is 1.
+
+    Args:
+        values: text, numbers, True, False or None, each once.
 
     >>> Choice(["a", "b"]).encode("b")
     (0.0, 1.0)

@@ -80,20 +80,7 @@ class AskTell:
         token: str | None = None,
         **options: Any,
     ) -> None:
-        """Create a study, or open it if it already exists with the same settings.
-
-        `policy` is a name (with `options`), a pair of a name and its options, or a policy object; `auto` if it is not
-        given. The name may be "module:Class". If it is a name, rewards are standardised unless `standardise=False`.
-        Rewards are maximised unless `direction="minimize"`. A suggestion without a reward counts as pending while the
-        next `patience` suggestions are made, 32 by default.
-
-        `where` are constraints that are known, for example "workers * cache_mb <= 8192". `limits` are constraints that
-        are measured, for example {"p99_ms": at_most(200)}; with `safe=True` the study asks only where every limit holds
-        with probability 1 − `delta`, beginning at the setting `start`, which must be safe. `context` are parameters
-        that are given with every ask and not chosen. docs/constraints.md explains all of them.
-
-        `path` is a file, or the address of a service (docs/service.md), which `token` is for.
-        """
+        """Create a study, or open it if it already exists with the same settings. `Study` explains the arguments."""
         remote.no_token(token)
         checks.name("a study's name", name)
         settings: dict[str, Any] = {

@@ -39,6 +39,26 @@ from driftwise.study.readings import Reading
 class Study(AskTell):
     """A system that is tuned while it changes, in memory or in a file that several processes may share.
 
+    A study is created, or opened if it already exists with the same settings.
+
+    Args:
+        name: the name of the study.
+        space: a dict of parameters by name, or `Candidates`.
+        policy: a name (with `options`), a pair of a name and its options, or a policy; `auto` if it is not given. The
+            name may be "module:Class". If it is a name, rewards are standardised unless `standardise=False`.
+        path: a file, or the address of a service (docs/service.md); without it the study is in memory.
+        seed: the seed of every random choice.
+        direction: "maximize", which is the default, or "minimize".
+        patience: a suggestion without a reward counts as pending while so many more are made, 32 by default.
+        where: constraints that are known, for example "workers * cache_mb <= 8192".
+        limits: constraints that are measured, for example {"p99_ms": at_most(200)}.
+        safe: whether to ask only where every limit holds with probability 1 − `delta`.
+        start: the setting to begin with if `safe`, which must be safe.
+        delta: the probability with which a limit may be broken if `safe`.
+        context: parameters that are given with every ask and not chosen. docs/constraints.md explains these.
+        token: who you are, if `path` is an address.
+        **options: the options of the policy.
+
     >>> from driftwise import Candidates
     >>> study = Study("doors", space=Candidates([[0.0], [1.0]], names=["door"]), policy="sw-gp-ucb", window=10)
     >>> s = study.ask()
