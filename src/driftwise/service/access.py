@@ -116,11 +116,15 @@ def _check_page(request: Request) -> None:
         raise Refused(403, "a page of another site may not use this service; call it from a program with a token")
 
 
+def plain(text: str) -> str:
+    """What a part of a path says. `headers.as_segments` has escaped its slashes."""
+    return text.replace("%2F", "/").replace("%25", "%")
+
+
 def unescaped(name: str) -> str:
-    """The study that a segment of a path names. `headers.as_segments` has escaped its slashes."""
-    found = name.replace("%2F", "/").replace("%25", "%")
+    """The study that a segment of a path names."""
     try:
-        return checks.name("a study's name", found)
+        return checks.name("a study's name", plain(name))
     except InvalidInput as error:
         raise NotFoundError(f"there is no such study: {error}") from None
 

@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.database import Database, metadata
+from driftwise.store.schema import Integer
 
 MOMENT = 0.2  # seconds
 WAITING = 20_000  # entries that may wait for a store that is away; of more, the oldest are only logged
@@ -29,7 +30,7 @@ logger = logging.getLogger("driftwise.audit")
 table = sa.Table(
     "service_audit",
     metadata,
-    sa.Column("entry", sa.Integer, primary_key=True),
+    sa.Column("entry", Integer, primary_key=True),
     sa.Column("when", sa.Double, nullable=False),
     sa.Column("who", sa.Text, nullable=False),  # a token's id, or an address where there are no tokens
     sa.Column("action", sa.Text, nullable=False),

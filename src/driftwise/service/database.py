@@ -17,6 +17,7 @@ from driftwise.service.settings import ServiceSettings
 from driftwise.store import Counts, open_store, schema
 
 Result = TypeVar("Result")
+CREATING = 0x6472667773657276  # "drfwserv": of the advisory lock under which tables are made
 
 metadata = sa.MetaData()  # of tables that every service has; a part with tables of its own calls `create` with them
 
@@ -32,9 +33,11 @@ class Database:
         self.create(metadata)
 
     def create(self, tables: sa.MetaData) -> None:
-        """Make the tables that are not there yet."""
+        """Make the tables that are not there yet. Replicas that are started together take turns."""
 
         def work(connection: sa.Connection) -> None:
+            if connection.dialect.name == "postgresql":  # until the transaction ends
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATING)))
             for table in tables.sorted_tables:
                 connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
                 for index in table.indexes:

@@ -115,10 +115,12 @@ def of_error(error: Exception, settings: ServiceSettings) -> Response:
     return problem(500, "something unexpected happened; the log of the service says more")
 
 
-def _invalid(error: RequestValidationError) -> Response:
+def _invalid(error: RequestValidationError, kind: str | None) -> Response:
     """What does not fit the schema: the first thing that is wrong, named as it is in the request."""
     first: dict[str, Any] = dict(error.errors()[0])
     where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    if isinstance(first.get("input"), bytes):  # FastAPI leaves a body as it is unless the header says that it is JSON
+        return problem(400, f"the header Content-Type must be application/json, got {shown(kind)}; send it along")
     if first["type"] == "json_invalid":
         return problem(400, f"the body must be JSON: {first.get('ctx', {}).get('error', first['msg'])}")
     said = str(first["msg"]).removeprefix("Value error, ").replace("Input should be ", "must be ")
@@ -137,7 +139,7 @@ def install(app: FastAPI, settings: ServiceSettings) -> None:
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return _invalid(error)
+        return _invalid(error, request.headers.get("content-type"))
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

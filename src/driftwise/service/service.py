@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
+import sqlalchemy as sa
 from fastapi import Request
 
 from driftwise.service.audit import Audit
@@ -13,6 +16,8 @@ from driftwise.service.sessions import Sessions
 from driftwise.service.settings import ServiceSettings
 from driftwise.service.studies import Studies
 from driftwise.service.tokens import Tokens
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +41,18 @@ class Service:
         audit = Audit(database, days=settings.audit_days)
         studies, seats = Studies(settings, database), Seats(settings.streams)
         return cls(settings, database, studies, tokens, sessions, audit, Rates(settings), seats)
+
+    async def read(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """What `work` returns, in a transaction of the service's own tables, in a thread."""
+        return await self.studies.run(lambda: self.database.read(work))
+
+    async def write(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """The same for what writes. It is on the disk when this returns."""
+        return await self.studies.run(lambda: self.database.write(work))
+
+    async def execute(self, query: sa.Executable) -> None:
+        """Write by one statement."""
+        await self.write(lambda connection: connection.execute(query))
 
 
 def service_of(request: Request) -> Service:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
+from driftwise.store.postgres_address import is_address, without_password
 
 
 @dataclass(frozen=True)
@@ -66,18 +67,16 @@ class ServiceSettings:
 
     @property
     def is_postgres(self) -> bool:
-        return self.store.startswith(("postgresql://", "postgresql+"))
+        return is_address(self.store)
 
     @property
     def shown(self) -> str:
         """The store without a password."""
-        head, at, tail = self.store.rpartition("@")
-        user = head.partition("://")[2].partition(":")[0]
-        return f"{head.partition('://')[0]}://{user}{at}{tail}" if self.is_postgres and at else self.store
+        return without_password(self.store)
 
     def scrubbed(self, text: str) -> str:
         """A text without the store's address, which may contain a password, and the paths of the machine."""
-        for secret in sorted({self.store, os.path.abspath(self.store)}, key=len, reverse=True):
+        for secret in sorted({self.store, self.shown, os.path.abspath(self.store)}, key=len, reverse=True):
             text = text.replace(secret, "the store")
         return text
 

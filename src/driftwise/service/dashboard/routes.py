@@ -64,9 +64,10 @@ async def _glance(service: Service, name: str) -> views.Json | None:
         return await service.studies.call(name, views.glance)
     except NotFoundError:  # it was deleted in the meantime
         return None
-    except DriftwiseError as error:  # one study that cannot be read hides no other
+    except (DriftwiseError, TimeoutError) as error:  # one study that cannot be read, or is busy, hides no other
+        why = service.settings.scrubbed(str(error) or "it is busy; look again in a moment")
         empty: views.Json = {"name": name, "policy": "", "direction": "", "counts": {"rewards": 0}, "spark": []}
-        return empty | {"recommended": None, "why_not": str(error), "drift": None}
+        return empty | {"recommended": None, "why_not": why, "drift": None}
 
 
 @router.get("/dashboard/studies/{name}/head")
@@ -113,12 +114,12 @@ async def over_time(request: Request, name: StudyName, _: Reader) -> JSONRespons
 
 @router.get("/dashboard/studies/{name}/log")
 async def log(request: Request, name: StudyName, _: Reader, before: Number | None = None) -> JSONResponse:
-    return await _answer(request, name, partial(views.log, before=before))
+    return await _aside(request, name, partial(views.log, before=before))
 
 
 @router.get("/dashboard/studies/{name}/compare")
 async def compare(request: Request, name: StudyName, _: Reader, one: str, other: str) -> JSONResponse:
-    return await _answer(request, name, partial(spans.compare, one=_span(one), other=_span(other)))
+    return await _aside(request, name, partial(spans.compare, one=_span(one), other=_span(other)))
 
 
 async def _answer(request: Request, name: str, work: Callable[..., views.Json]) -> JSONResponse:
@@ -126,7 +127,7 @@ async def _answer(request: Request, name: str, work: Callable[..., views.Json]) 
 
 
 async def _aside(request: Request, name: str, work: Callable[..., views.Json]) -> JSONResponse:
-    """For what takes seconds and changes nothing: asks do not wait for it."""
+    """For what takes seconds or needs no policy: asks do not wait for it."""
     return JSONResponse(await service_of(request).studies.log(name, work))
 
 

@@ -11,12 +11,15 @@ from fastapi import FastAPI
 
 from driftwise.service.flags import ofrep, routes, tables
 from driftwise.service.flags.tracking import Sweeper
+from driftwise.service.forever import Forever
 from driftwise.service.service import Service
 
+PAUSE = 1.0  # seconds between two looks for what is due
 
-def install(app: FastAPI, service: Service) -> Sweeper:
+
+def install(app: FastAPI, service: Service) -> Forever:
     """Add the flags to an app. What is returned runs while the app does."""
     service.database.create(tables.metadata)
     app.include_router(ofrep.router)
     app.include_router(routes.router, prefix="/v1")
-    return Sweeper(service)
+    return Forever("flags", Sweeper(service).sweep, PAUSE)

@@ -21,7 +21,7 @@ class Slot:
 
 
 def slot_of(study: str, plan: FlagPlan, targeting_key: str, now: float) -> Slot:
-    """Where a targeting key stands now.
+    """Where a targeting key stands now. `study` is what stands for the study, whatever its name.
 
     Whether it explores depends on the key alone, so that a larger share includes those of a smaller one. Periods of
     different keys begin at different times, so that not everybody changes at once. Who does not explore shares the

@@ -16,6 +16,7 @@ from driftwise.records import Params, Suggestion
 from driftwise.service.flags import tables
 from driftwise.service.flags.assign import Slot, slot_of
 from driftwise.service.flags.plan import FlagPlan
+from driftwise.service.identity import check_same, named
 from driftwise.service.service import Service
 from driftwise.service.sources import tables as sources
 from driftwise.service.sources.loop import LoopState
@@ -32,40 +33,43 @@ class Assignment:
     explores: bool
 
 
-def plans_of(service: Service) -> dict[str, FlagPlan]:
-    """The plans of all studies that have flags: one of their own, or a source whose settings are applied as flags."""
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """A study that has flags. `measured` is the key of the setting that its source measures now, if it has one."""
 
-    def work(connection: sa.Connection) -> dict[str, FlagPlan]:
-        own = {row.study: FlagPlan.from_json(row.plan) for row in connection.execute(sa.select(tables.plans))}
-        return dict.fromkeys(source_keys(connection), FlagPlan()) | own
-
-    return service.database.read(work)
-
-
-def source_keys(connection: sa.Connection) -> dict[str, str]:
-    """The key with which each study was asked last whose settings are applied as flags by its source."""
-    found = map(LoopState.of, connection.execute(sa.select(sources.plans)))
-    return {at.study: at.key for at in found if at.plan.apply == "flag" and at.applied is not None}
+    number: int
+    name: str
+    plan: FlagPlan
+    measured: str | None = None
 
 
-async def assigned(
-    service: Service, study: str, plan: FlagPlan, targeting_key: str, context: Mapping[str, Any]
-) -> Assignment:
-    """The parameters that a targeting key has now."""
-    now = time.time()
-    slot = slot_of(study, plan, targeting_key, now)
-    applied = await service.studies.run(lambda: service.database.read(source_keys))
-    if slot.explores and study in applied:  # everybody who explores has the setting that the source measures
-        slot = replace(slot, key=applied[study])
-    found: Assignment = await service.studies.call(study, partial(of_study, slot=slot, context=dict(context)))
-    if found.suggestion is not None:
-        await service.studies.run(lambda: _hold(service, study, slot, str(found.suggestion), now))
+def flagged(connection: sa.Connection) -> dict[str, Flagged]:
+    """All studies that have flags, by name: with a plan of their own, or a source that applies settings as flags."""
+    rows: Any = connection.execute(named(tables.plans))
+    found = {row.name: Flagged(row.study, row.name, FlagPlan.from_json(row.plan)) for row in rows}
+    for at in map(LoopState.of, connection.execute(named(sources.plans))):
+        if at.plan.apply == "flag" and at.applied is not None:
+            study = found.get(at.study, Flagged(at.number, at.study, FlagPlan()))
+            found[at.study] = replace(study, measured=at.key)
     return found
 
 
-def of_study(study: Study, slot: Slot, context: dict[str, Any]) -> Assignment:
+async def assigned(service: Service, study: Flagged, targeting_key: str, context: Mapping[str, Any]) -> Assignment:
+    """The parameters that a targeting key has now."""
+    now = time.time()
+    slot = slot_of(str(study.number), study.plan, targeting_key, now)
+    if slot.explores and study.measured is not None:  # everybody who explores has the setting that the source measures
+        slot = replace(slot, key=study.measured)
+    work = partial(of_study, number=study.number, slot=slot, context=dict(context))
+    found: Assignment = await service.studies.call(study.name, work)
+    if found.suggestion is not None:
+        await service.studies.run(lambda: _hold(service, study.number, slot, str(found.suggestion), now))
+    return found
+
+
+def of_study(study: Study, number: int, slot: Slot, context: dict[str, Any]) -> Assignment:
     """The suggestion of a slot. Who does not explore has the recommended setting, as soon as there is one."""
-    inside = context_of(study, context)
+    inside = context_of(check_same(study, number), context)
     if not slot.explores and study.describe().counts.rewards:
         best = study.recommend(context=inside).params
         if inside is not None or not restrictable(study.policy):  # not one setting for all, or no way to ask for it
@@ -89,7 +93,7 @@ def context_of(study: Study, context: Mapping[str, Any]) -> dict[str, Any] | Non
     return {name: context[name] for name in space.names}
 
 
-def _hold(service: Service, study: str, slot: Slot, suggestion: str, now: float) -> None:
+def _hold(service: Service, study: int, slot: Slot, suggestion: str, now: float) -> None:
     """Remember which suggestion a key has, if it is another than before."""
     holders = tables.holders
     mine = sa.select(holders.c.suggestion).where(holders.c.study == study, holders.c.who == slot.who)

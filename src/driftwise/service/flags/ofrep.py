@@ -11,9 +11,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
-from driftwise.service.access import Caller, needs
-from driftwise.service.flags.assigned import Assignment, assigned, plans_of
-from driftwise.service.flags.plan import FlagPlan
+from driftwise.service.access import Caller, needs, plain
+from driftwise.service.flags.assigned import Assignment, Flagged, assigned, flagged
 from driftwise.service.service import Service, service_of
 
 LONGEST = 1000  # characters of a targeting key
@@ -34,17 +33,14 @@ class Unevaluated(Exception):
 @router.post("/{key:path}")
 async def evaluate_flag(request: Request, key: str, who: Asks) -> Response:
     """The value of one flag."""
-    service = service_of(request)
+    service, key = service_of(request), plain(key)
     try:
         targeting_key, context = await _context(request)
-        plans = await _plans(service, who)
-        study = next((each for each in sorted(plans, key=len, reverse=True) if key.startswith(f"{each}.")), None)
-        if study is None:
-            raise Unevaluated(404, "FLAG_NOT_FOUND", f"no study has the flag {key!r:.80}")
-        found = await _assigned(service, study, plans[study], targeting_key, context)
-        parameter = key[len(study) + 1 :]
+        study = _study_of(key, await _plans(service, who))
+        found = await _assigned(service, study, targeting_key, context)
+        parameter = key[len(study.name) + 1 :]
         if parameter not in found.params:
-            raise Unevaluated(404, "FLAG_NOT_FOUND", f"study {study!r:.80} has no parameter {parameter!r:.80}")
+            raise Unevaluated(404, "FLAG_NOT_FOUND", f"study {study.name!r:.80} has no parameter {parameter!r:.80}")
         return _json(200, flag(found, parameter))
     except Unevaluated as error:
         return _json(error.status, {"key": key, "errorCode": error.code, "errorDetails": error.details})
@@ -59,13 +55,13 @@ async def evaluate_flags(request: Request, who: Asks) -> Response:
     except Unevaluated as error:
         return _json(error.status, {"errorCode": error.code, "errorDetails": error.details})
     flags: list[dict[str, Any]] = []
-    for study, plan in sorted((await _plans(service, who)).items()):
+    for name, study in sorted((await _plans(service, who)).items()):
         try:
-            found = await _assigned(service, study, plan, targeting_key, context)
+            found = await _assigned(service, study, targeting_key, context)
             flags += [flag(found, parameter) for parameter in found.params]
         except Unevaluated as error:  # one study that cannot answer hides no other
             if error.status != 404:
-                flags.append({"key": f"{study}.", "errorCode": error.code, "errorDetails": error.details})
+                flags.append({"key": f"{name}.", "errorCode": error.code, "errorDetails": error.details})
     body = json.dumps({"flags": flags}, ensure_ascii=False).encode()
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     if tag in [each.strip() for each in request.headers.get("if-none-match", "").split(",")]:
@@ -76,30 +72,36 @@ async def evaluate_flags(request: Request, who: Asks) -> Response:
 def flag(found: Assignment, parameter: str) -> dict[str, Any]:
     """A parameter as OFREP writes the value of a flag."""
     value = found.params[parameter]
-    plain = value if isinstance(value, bool | int | float | str) else str(value)
+    simple = value if isinstance(value, bool | int | float | str) else str(value)
     metadata: dict[str, Any] = {"study": found.study, "explores": found.explores}
     if found.suggestion is not None:
         metadata["suggestion"] = found.suggestion
     return {
         "key": f"{found.study}.{parameter}",
-        "value": plain,
+        "value": simple,
         "reason": "SPLIT" if found.explores else "TARGETING_MATCH",
         "variant": found.suggestion or "recommended",
         "metadata": metadata,
     }
 
 
-async def _plans(service: Service, who: Caller) -> dict[str, FlagPlan]:
-    plans = await service.studies.run(lambda: plans_of(service))
-    return {study: plan for study, plan in plans.items() if who.token.covers(study)}
+async def _plans(service: Service, who: Caller) -> dict[str, Flagged]:
+    plans = await service.read(flagged)
+    return {name: study for name, study in plans.items() if who.token.covers(name)}
 
 
-async def _assigned(
-    service: Service, study: str, plan: FlagPlan, targeting_key: str, context: Mapping[str, Any]
-) -> Assignment:
+def _study_of(key: str, plans: Mapping[str, Flagged]) -> Flagged:
+    """The study of a flag: the one with the longest name, as names may have a dot."""
+    found = [name for name in plans if key.startswith(f"{name}.")]
+    if not found:
+        raise Unevaluated(404, "FLAG_NOT_FOUND", f"no study has the flag {key!r:.80}")
+    return plans[max(found, key=len)]
+
+
+async def _assigned(service: Service, study: Flagged, targeting_key: str, context: Mapping[str, Any]) -> Assignment:
     try:
-        return await assigned(service, study, plan, targeting_key, context)
-    except NotFoundError as error:  # it was deleted, and its plan was not
+        return await assigned(service, study, targeting_key, context)
+    except NotFoundError as error:  # it was deleted or renamed in the meantime
         raise Unevaluated(404, "FLAG_NOT_FOUND", str(error)) from None
     except InvalidInput as error:
         raise Unevaluated(400, "INVALID_CONTEXT", str(error)) from None

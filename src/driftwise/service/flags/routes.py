@@ -13,9 +13,10 @@ from driftwise.errors import NotFoundError
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import Body, Key, Name
 from driftwise.service.flags import tables
-from driftwise.service.flags.assigned import plans_of
+from driftwise.service.flags.assigned import flagged
 from driftwise.service.flags.plan import FlagPlan
 from driftwise.service.flags.tracking import track
+from driftwise.service.identity import number_in
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 
@@ -57,14 +58,13 @@ async def set_plan(
 ) -> FlagPlanBody:
     """Hand out the parameters of this study as the flags `NAME.PARAMETER`."""
     service = service_of(request)
-    plan = FlagPlan(**body.model_dump())
-    await service.studies.call(name, _exists)
+    text = FlagPlan(**body.model_dump()).to_json()
 
-    text = plan.to_json()
-    row = {"study": name, "plan": text}
-    await service.studies.run(
-        lambda: service.database.write(lambda connection: tables.put(connection, tables.plans, row, plan=text))
-    )
+    def work(connection: sa.Connection) -> None:
+        row = {"study": number_in(connection, name), "plan": text}
+        tables.put(connection, tables.plans, row, plan=text)
+
+    await service.write(work)
     await service.audit.write(who.id, "flags", name, text)
     return body
 
@@ -72,19 +72,18 @@ async def set_plan(
 @router.get("/studies/{name}/flags", responses=answers(404))
 async def show_plan(request: Request, name: StudyName, _: Annotated[Caller, needs("read")]) -> FlagPlanBody:
     """How the parameters of this study are handed out."""
-    service = service_of(request)
-    plan = (await service.studies.run(lambda: plans_of(service))).get(name)
-    if plan is None:
+    study = (await service_of(request).read(flagged)).get(name)
+    if study is None:
         raise NotFoundError(f"study {name!r:.80} has no flags; PUT a plan first")
-    return FlagPlanBody(**asdict(plan))
+    return FlagPlanBody(**asdict(study.plan))
 
 
 @router.delete("/studies/{name}/flags", status_code=204, response_model=None, responses=answers(404))
 async def delete_plan(request: Request, name: StudyName, who: Annotated[Caller, needs("admin")]) -> None:
     """Hand out the parameters of this study no longer. Clients fall back to their own defaults."""
     service = service_of(request)
-    query = sa.delete(tables.plans).where(tables.plans.c.study == name)
-    await service.studies.run(lambda: service.database.write(lambda connection: connection.execute(query)))
+    plans = tables.plans
+    await service.write(lambda c: c.execute(sa.delete(plans).where(plans.c.study == number_in(c, name))))
     await service.audit.write(who.id, "no flags", name)
 
 
@@ -92,13 +91,7 @@ async def delete_plan(request: Request, name: StudyName, who: Annotated[Caller, 
 async def track_event(request: Request, body: TrackBody, who: Annotated[Caller, needs("tell")]) -> TrackReply:
     """Count an event. With a `key` it is counted once, however often it is sent."""
     service = service_of(request)
-    plans = await service.studies.run(lambda: plans_of(service))
-    due = [(study, plan) for study, plan in plans.items() if plan.event == body.event and who.token.covers(study)]
-    counted = [
-        study for study, plan in due if await track(service, study, plan, body.targeting_key, body.value, body.key)
-    ]
+    plans = (await service.read(flagged)).values()
+    due = [study for study in plans if study.plan.event == body.event and who.token.covers(study.name)]
+    counted = [each.name for each in due if await track(service, each, body.targeting_key, body.value, body.key)]
     return TrackReply(studies=counted)
-
-
-def _exists(study: object) -> None:
-    """To be called on a study that must exist."""

@@ -1,4 +1,4 @@
-"""What the flags keep in the database of the store."""
+"""What the flags keep in the database of the store. `study` is a study's number, whatever its name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from driftwise.store.schema import Integer
+
 metadata = sa.MetaData()
 
 plans = sa.Table(
     "service_flags",
     metadata,
-    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("plan", sa.Text, nullable=False),
 )
 
@@ -21,7 +23,7 @@ plans = sa.Table(
 holders = sa.Table(
     "service_flag_holders",
     metadata,
-    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("who", sa.Text, primary_key=True),
     sa.Column("suggestion", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
@@ -31,20 +33,23 @@ holders = sa.Table(
 sums = sa.Table(
     "service_flag_events",
     metadata,
-    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("suggestion", sa.Text, primary_key=True),
     sa.Column("events", sa.BigInteger, nullable=False),
     sa.Column("total", sa.Double, nullable=False),
     sa.Column("hits", sa.BigInteger, nullable=False),
     sa.Column("first", sa.Double, nullable=False),
-    sa.Column("told", sa.Boolean, nullable=False),
+    sa.Column("reward", sa.Double),  # None: more events may come; else the sum is closed, and this is what it gives
+    sa.Column("repeats", sa.BigInteger),
+    sa.Column("told", sa.Boolean, nullable=False),  # the study has it
 )
+sa.Index("service_flag_untold", sums.c.study, sqlite_where=~sums.c.told, postgresql_where=~sums.c.told)
 
 # keys of events that were counted
 known = sa.Table(
     "service_flag_event_keys",
     metadata,
-    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("at", sa.Double, nullable=False),
 )
@@ -53,7 +58,7 @@ known = sa.Table(
 def put(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any], **otherwise: Any) -> bool:
     """Insert a row; if there is one with its primary key, change that. Whether anything was written."""
     dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
-    keys = list(table.primary_key.columns)
-    made = dialect.insert(table).values(**row)
-    made = made.on_conflict_do_update(keys, set_=otherwise) if otherwise else made.on_conflict_do_nothing(keys)
-    return bool(connection.execute(made).rowcount)
+    made, same = dialect.insert(table).values(**row), {"index_elements": list(table.primary_key.columns)}
+    made = made.on_conflict_do_update(**same, set_=otherwise) if otherwise else made.on_conflict_do_nothing(**same)
+    # psycopg forgets how many rows an insert wrote, unless it is told to remember
+    return connection.execute(made, execution_options={"preserve_rowcount": True}).rowcount > 0

@@ -26,5 +26,6 @@ def install(app: FastAPI, service: Service) -> None:
         service = service_of(request)
         counts = await service.studies.run(service.database.counts)
         covered = {name: each for name, each in counts.items() if who.token.covers(name)}
-        text = text_of(covered, requests, service.streams.taken)
+        answered = requests.snapshot()  # here, because it changes on this very thread
+        text = await service.studies.run(lambda: text_of(covered, answered, service.streams.taken))
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from driftwise.service.metrics.requests import BOUNDS, Requests
+from driftwise.service.metrics.requests import BOUNDS, Answered
 from driftwise.store import Counts
 
 STUDY = {
@@ -24,7 +24,7 @@ STUDY = {
 class Figures:
     """What the library asks for its metrics: they are made when they are read."""
 
-    def __init__(self, counts: Mapping[str, Counts], requests: Requests, streams: int) -> None:
+    def __init__(self, counts: Mapping[str, Counts], requests: Answered, streams: int) -> None:
         self._counts, self._requests, self._streams = counts, requests, streams
 
     def collect(self) -> Iterator[Metric]:
@@ -38,7 +38,7 @@ class Figures:
         times = HistogramMetricFamily(
             "driftwise_request_seconds", "Time to answer a request.", labels=["method", "route", "status"]
         )
-        for (method, route, status), seen in self._requests.seen.items():
+        for (method, route, status), seen in self._requests.items():
             total, buckets = 0, []
             for bound, count in zip((*map(str, BOUNDS), "+Inf"), seen.counts, strict=True):
                 total += count
@@ -47,7 +47,7 @@ class Figures:
         yield times
 
 
-def text_of(counts: Mapping[str, Counts], requests: Requests, streams: int) -> bytes:
+def text_of(counts: Mapping[str, Counts], requests: Answered, streams: int) -> bytes:
     """All metrics, as Prometheus reads them."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Figures(counts, requests, streams))

@@ -24,14 +24,21 @@ class Histogram:
         self.seconds += seconds
 
 
+Answered = dict[tuple[str, str, int], Histogram]
+
+
 class Requests:
     """Times by method, route and status. Routes are a few; what does not exist is one of them."""
 
     def __init__(self) -> None:
-        self.seen: dict[tuple[str, str, int], Histogram] = {}
+        self.seen: Answered = {}
 
     def add(self, method: str, route: str, status: int, seconds: float) -> None:
         self.seen.setdefault((method, route, status), Histogram()).add(seconds)
+
+    def snapshot(self) -> Answered:
+        """What was seen until now, which does not change any more."""
+        return {key: Histogram(list(each.counts), each.seconds) for key, each in self.seen.items()}
 
 
 class TimedAnswers:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import httpx
 
 from driftwise.errors import DriftwiseError, InvalidInput
-from driftwise.service.sources.plan import SourcePlan
+from driftwise.service.sources.plan import SourcePlan, origin
 
 SECONDS = 30.0  # for a webhook to answer
 
@@ -30,18 +31,23 @@ async def apply(client: httpx.AsyncClient, plan: SourcePlan, folder: str | None,
     if plan.apply == "webhook":
         await _post(client, plan.target, setting)
     elif plan.apply == "file":
-        write(folder, plan.target, setting)
+        await asyncio.to_thread(write, folder, plan.target, setting)
 
 
 async def _post(client: httpx.AsyncClient, target: str, setting: Mapping[str, Any]) -> None:
+    """Only the status counts: what else the webhook says, and be it endless, is not read."""
     try:
-        answer = await client.post(target, json=dict(setting), timeout=SECONDS)
-    except httpx.HTTPError as error:
-        raise NotApplied(f"{target} does not answer: {error!r:.200}", refused=False) from None
-    if answer.status_code >= 500:
-        raise NotApplied(f"{target} answered {answer.status_code}", refused=False)
-    if answer.status_code >= 400:
-        raise NotApplied(f"{target} refused the setting with {answer.status_code}", refused=True)
+        async with (
+            asyncio.timeout(SECONDS),
+            client.stream("POST", target, json=dict(setting), timeout=SECONDS) as answer,
+        ):
+            status = answer.status_code
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+        raise NotApplied(f"{origin(target)} does not answer: {error!r:.200}", refused=False) from None
+    if 400 <= status < 500:
+        raise NotApplied(f"{origin(target)} refused the setting with {status}", refused=True)
+    if not 200 <= status < 300:
+        raise NotApplied(f"{origin(target)} answered {status}; it must be 200 to 299", refused=False)
 
 
 def write(folder: str | None, name: str, setting: Mapping[str, Any]) -> None:
@@ -50,8 +56,15 @@ def write(folder: str | None, name: str, setting: Mapping[str, Any]) -> None:
         raise InvalidInput(
             "files are written only into the folder of `driftwise serve --apply-folder`; it was not given"
         )
-    place = Path(folder)
-    handle, temporary = tempfile.mkstemp(dir=place, prefix=f".{name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(dict(setting), file)
-    os.replace(temporary, place / name)
+    aside = Path(folder) / f".{name[:100]}.{secrets.token_hex(6)}.new"
+    try:
+        try:
+            with aside.open("x", encoding="utf-8") as file:  # readable for whom the umask lets, as any other file
+                json.dump(dict(setting), file)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(Path(folder) / name)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as error:
+        raise NotApplied(f"the file {name!r:.80} cannot be written: {error.strerror}", refused=False) from None

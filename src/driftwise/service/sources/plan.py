@@ -74,6 +74,20 @@ def _seconds(name: str, value: Any) -> float:
 
 
 def _address(name: str, value: Any) -> None:
-    parts = urlsplit(value) if isinstance(value, str) else None
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(value) if isinstance(value, str) and value.isprintable() else None
+        usable = parts is not None and parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # brackets that do not match, or a port that is none
+        usable = False
+    if not usable:
         raise InvalidInput(f"{name} must be an address as http://127.0.0.1:9090, got {checks.shown(value)}")
+
+
+def origin(address: str) -> str:
+    """Where an address leads, without what may be secret: a password, a path or a query.
+
+    >>> origin("https://me:secret@hooks.example:8443/T0/B1?key=2")
+    'https://hooks.example:8443'
+    """
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

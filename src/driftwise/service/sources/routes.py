@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from pydantic import Field
 
-from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import Body
+from driftwise.service.identity import named, number_in
 from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
 from driftwise.service.sources import tables
 from driftwise.service.sources.loop import LoopState
-from driftwise.service.sources.plan import SourcePlan
+from driftwise.service.sources.plan import SourcePlan, origin
+from driftwise.store import schema
 from driftwise.study import Study
 
 router = APIRouter(prefix="/studies/{name}", tags=["sources"])
@@ -42,7 +45,7 @@ class SourceReply(SourceBody):
     problem: Annotated[str, Field(description="What holds the loop up; empty if nothing does.")]
 
 
-@router.put("/source", responses=answers(404))
+@router.put("/source", responses=answers(404, 409))
 async def set_source(request: Request, name: StudyName, body: SourceBody, who: Admin) -> SourceReply:
     """Let the service tune this study by itself, from now on."""
     service = service_of(request)
@@ -50,43 +53,55 @@ async def set_source(request: Request, name: StudyName, body: SourceBody, who: A
     if plan.apply == "file" and service.settings.apply_folder is None:
         raise InvalidInput("files are written only into the folder of `driftwise serve --apply-folder`; give it first")
     await service.studies.call(name, _check)
-    row = {"study": name, "plan": plan.to_json(), "step": 1, "applied": None, "problem": "", "owner": "", "until": 0.0}
-    plans = tables.plans
+    row = {"plan": plan.to_json(), "run": secrets.token_hex(4), "step": 1, "problem": "", "owner": "", "until": 0.0}
 
     def work(connection: sa.Connection) -> None:
-        before = connection.execute(sa.select(plans.c.step).where(plans.c.study == name)).scalar()
-        connection.execute(sa.delete(plans).where(plans.c.study == name))
-        # another plan begins with a new step, so that a setting that waited for the old one is not taken for its own
-        connection.execute(sa.insert(plans), row if before is None else {**row, "step": before + 1})
+        number = number_in(connection, name)
+        _check_target(connection, number, plan)
+        connection.execute(sa.delete(tables.plans).where(tables.plans.c.study == number))
+        connection.execute(sa.insert(tables.plans), {**row, "study": number})
 
-    await service.studies.run(lambda: service.database.write(work))
+    await service.write(work)
     await service.audit.write(who.id, "source", name, plan.to_json())
-    return await _standing(service, name)
+    return await _standing(service, name, who)
 
 
 @router.get("/source", responses=answers(404))
-async def show_source(request: Request, name: StudyName, _: Annotated[Caller, needs("read")]) -> SourceReply:
-    """Where the reward of this study comes from, and where its loop stands."""
-    return await _standing(service_of(request), name)
+async def show_source(request: Request, name: StudyName, who: Annotated[Caller, needs("read")]) -> SourceReply:
+    """Where the reward of this study comes from, and where its loop stands.
+
+    Addresses may contain secrets. Whoever is no admin sees their hosts alone.
+    """
+    return await _standing(service_of(request), name, who)
 
 
 @router.delete("/source", status_code=204, response_model=None, responses=answers(404))
 async def end_source(request: Request, name: StudyName, who: Admin) -> None:
     """Tune this study by itself no longer. The setting that was applied last stays."""
     service = service_of(request)
-    query = sa.delete(tables.plans).where(tables.plans.c.study == name)
-    await service.studies.run(lambda: service.database.write(lambda connection: connection.execute(query)))
+    plans = tables.plans
+    await service.write(lambda c: c.execute(sa.delete(plans).where(plans.c.study == number_in(c, name))))
     await service.audit.write(who.id, "no source", name)
 
 
-async def _standing(service: Service, name: str) -> SourceReply:
-    query = sa.select(tables.plans).where(tables.plans.c.study == name)
-    row = await service.studies.run(lambda: service.database.read(lambda connection: connection.execute(query).first()))
+async def _standing(service: Service, name: str, who: Caller) -> SourceReply:
+    query = named(tables.plans).where(schema.studies.c.name == name)
+    row = await service.read(lambda connection: connection.execute(query).first())
     if row is None:
         raise NotFoundError(f"study {name!r:.80} has no source; PUT one first")
     at = LoopState.of(row)
     plan = {name: getattr(at.plan, name) for name in SourceBody.model_fields}
+    if not who.token.may("admin"):
+        plan["prometheus"] = origin(at.plan.prometheus)
+        plan["target"] = origin(at.plan.target) if at.plan.apply == "webhook" else at.plan.target
     return SourceReply(**plan, step=at.step, applied=at.applied, problem=at.problem)
+
+
+def _check_target(connection: sa.Connection, number: int, plan: SourcePlan) -> None:
+    """A file belongs to one study: otherwise two loops, maybe of two projects, would overwrite each other."""
+    others = map(LoopState.of, connection.execute(named(tables.plans).where(tables.plans.c.study != number)))
+    if plan.apply == "file" and any(at.plan.apply == "file" and at.plan.target == plan.target for at in others):
+        raise ConflictError(f"the file {plan.target!r:.80} is written for another study; use another name")
 
 
 def _check(study: Study) -> None:

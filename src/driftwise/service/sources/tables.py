@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
+from driftwise.store.schema import Integer
+
 metadata = sa.MetaData()
 
 plans = sa.Table(
     "service_sources",
     metadata,
-    sa.Column("study", sa.Text, primary_key=True),
+    sa.Column("study", Integer, primary_key=True, autoincrement=False),  # its number, whatever its name
     sa.Column("plan", sa.Text, nullable=False),
-    sa.Column("step", sa.BigInteger, nullable=False),  # by which the study is asked: the same step, the same suggestion
+    sa.Column("run", sa.Text, nullable=False),  # another one each time that a plan is set
+    sa.Column("step", sa.BigInteger, nullable=False),  # with which the study is asked: the same step, the same setting
     sa.Column("applied", sa.Double),  # when the setting of this step was applied; None: not yet
     sa.Column("problem", sa.Text, nullable=False),  # what holds the loop up, or ""
     sa.Column("owner", sa.Text, nullable=False),  # the process that runs it
