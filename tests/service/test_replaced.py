@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from test_sources import begin, place, study, wait  # noqa: F401: fixtures are found by their names
+from test_sources import Place, begin, wait
 
 from driftwise import Float, Study
 from driftwise.errors import StoreError
@@ -24,7 +24,19 @@ def tracked(url: str, **more) -> list[str]:
 
 
 @pytest.fixture
-def url(served, study, tmp_path) -> str:  # noqa: F811
+def place():
+    made = Place()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def study(tmp_path) -> Study:
+    return Study("web", SPACE, "sw-gp-ucb", path=tmp_path / "a.db", window=20)
+
+
+@pytest.fixture
+def url(served, study, tmp_path) -> str:
     address = served(tmp_path / "a.db")
     httpx.put(f"{address}/v1/studies/web/flags", json={"event": "e", "enough": 2}).raise_for_status()
     return address
@@ -144,7 +156,7 @@ def test_what_is_pruned_is_what_no_event_can_refer_to(url, tmp_path):
     database.close()
 
 
-def test_a_source_that_is_set_again_begins_with_new_settings(served, place, study, tmp_path):  # noqa: F811
+def test_a_source_that_is_set_again_begins_with_new_settings(served, place, study, tmp_path):
     url = served(tmp_path / "a.db")
     for told in (2, 4):
         begin(url, place)
@@ -154,7 +166,7 @@ def test_a_source_that_is_set_again_begins_with_new_settings(served, place, stud
     assert len(set(ids)) == len(ids)  # none was applied twice
 
 
-def test_the_source_of_a_deleted_study_is_not_that_of_the_next(served, place, study, tmp_path):  # noqa: F811
+def test_the_source_of_a_deleted_study_is_not_that_of_the_next(served, place, study, tmp_path):
     url = served(tmp_path / "a.db")
     begin(url, place, average_seconds=600.0)
     wait(lambda: place.settings)
@@ -164,7 +176,7 @@ def test_the_source_of_a_deleted_study_is_not_that_of_the_next(served, place, st
     assert again.pending() == []
 
 
-def test_a_source_follows_a_study_that_is_renamed(served, place, study, tmp_path):  # noqa: F811
+def test_a_source_follows_a_study_that_is_renamed(served, place, study, tmp_path):
     url = served(tmp_path / "a.db")
     begin(url, place)
     wait(lambda: study.describe().counts.told >= 1)

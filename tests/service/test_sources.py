@@ -62,6 +62,10 @@ class Place:
         self.address = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
     def profit(self) -> float:
         return 10 - (self.x - 0.3) ** 2
 
@@ -70,8 +74,7 @@ class Place:
 def place():
     made = Place()
     yield made
-    made.server.shutdown()
-    made.server.server_close()
+    made.close()
 
 
 def wait(until, seconds: float = 60.0) -> None:
