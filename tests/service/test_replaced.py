@@ -153,7 +153,6 @@ def test_what_is_pruned_is_what_no_event_can_refer_to(url, tmp_path):
     for table in tables.metadata.sorted_tables:
         count = sa.select(sa.func.count()).select_from(table)
         assert database.read(lambda connection, count=count: connection.execute(count).scalar()) == 0
-    database.close()
 
 
 def test_a_source_that_is_set_again_begins_with_new_settings(served, place, study, tmp_path):
