@@ -1,4 +1,4 @@
-"""The pictures of live-service.md, of the very studies that its code makes: python docs/tutorials/pictures.py"""
+"""The pictures of live-service.md, in light and dark, of the very studies that its code makes: `make pictures`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import doctest
 from pathlib import Path
 from typing import Any
 
+from driftwise.plots.style import DARK, LIGHT, Theme, png, single
+
 PAGE = Path(__file__).with_name("live-service.md")
 IMAGES = Path(__file__).parents[1] / "images"
-BLUE, ORANGE, GREY = "#3465a4", "#e08214", "#888888"
 
 
 def main() -> None:
@@ -20,7 +21,8 @@ def main() -> None:
             exec(example.source, world)
         for title, draw in drawn.items():
             if section.startswith(title):
-                draw(world)
+                for theme in (LIGHT, DARK):
+                    draw(world, theme)
 
 
 def best_workers(traffic: float) -> float:
@@ -28,57 +30,61 @@ def best_workers(traffic: float) -> float:
     return (30 * (1 + 15 * traffic) / 2.5) ** 0.5
 
 
-def minimise(world: dict[str, Any]) -> None:
-    figure, axes = sketch("step", "latency (ms)")
+def minimise(world: dict[str, Any], theme: Theme) -> None:
+    figure, axes = sketch(theme, "step", "latency (ms)")
     seen = list(world["study"].observations())
-    axes.plot([o.number for o in seen], [o.reward for o in seen], "o-", color=BLUE, markersize=4, linewidth=0.8)
-    axes.axhline(70.5, color=ORANGE, linewidth=1, label="the best setting")
+    axes.plot(
+        [o.number for o in seen], [o.reward for o in seen], "o-", color=theme.colour(1), markersize=4, linewidth=0.8
+    )
+    axes.axhline(70.5, color=theme.colour(0), linewidth=1, label="the best setting")
     axes.set_yscale("log")
     axes.set_yticks([70, 100, 200, 400], ["70", "100", "200", "400"])
     axes.minorticks_off()
-    save(figure, axes, "tutorial-minimise.png")
+    save(figure, axes, theme, "tutorial-minimise.png")
 
 
-def context(world: dict[str, Any]) -> None:
-    figure, axes = sketch("traffic", "workers")
+def context(world: dict[str, Any], theme: Theme) -> None:
+    figure, axes = sketch(theme, "traffic", "workers")
     study, levels = world["study"], [i / 20 for i in range(21)]
     tried = list(study.observations())
     axes.plot(
-        [o.context["traffic"] for o in tried], [o.params["workers"] for o in tried], ".", color=GREY, label="tried"
+        [o.context["traffic"] for o in tried],
+        [o.params["workers"] for o in tried],
+        ".",
+        color=theme.muted,
+        label="tried",
     )
     chosen = [study.recommend(context={"traffic": level}).params["workers"] for level in levels]
-    axes.plot(levels, [best_workers(level) for level in levels], color=ORANGE, linewidth=1, label="the best")
-    axes.plot(levels, chosen, color=BLUE, label="recommended")
-    save(figure, axes, "tutorial-context.png")
+    axes.plot(levels, [best_workers(level) for level in levels], color=theme.colour(0), linewidth=1, label="the best")
+    axes.plot(levels, chosen, color=theme.colour(1), label="recommended")
+    save(figure, axes, theme, "tutorial-context.png")
 
 
-def tomorrow(world: dict[str, Any]) -> None:
-    figure, axes = sketch("hour", "workers")
+def tomorrow(world: dict[str, Any], theme: Theme) -> None:
+    figure, axes = sketch(theme, "hour", "workers")
     study, hours = world["study"], range(120, 145)
     tried = [o for o in study.observations() if o.at >= 72]
-    axes.plot([o.at for o in tried], [o.params["workers"] for o in tried], ".", color=GREY, label="tried")
+    axes.plot([o.at for o in tried], [o.params["workers"] for o in tried], ".", color=theme.muted, label="tried")
     every = range(72, 145)
-    axes.plot(every, [best_workers(world["traffic"](h)) for h in every], color=ORANGE, linewidth=1, label="the best")
-    axes.plot(hours, [study.recommend(at=h).params["workers"] for h in hours], color=BLUE, label="recommended")
-    axes.axvline(119.5, color=GREY, linewidth=0.8, linestyle=":")
+    axes.plot(
+        every, [best_workers(world["traffic"](h)) for h in every], color=theme.colour(0), linewidth=1, label="the best"
+    )
+    axes.plot(
+        hours, [study.recommend(at=h).params["workers"] for h in hours], color=theme.colour(1), label="recommended"
+    )
+    axes.axvline(119.5, color=theme.muted, linewidth=0.8, linestyle=":")
     axes.set_xticks(range(72, 145, 12))
-    save(figure, axes, "tutorial-tomorrow.png")
+    save(figure, axes, theme, "tutorial-tomorrow.png")
 
 
-def sketch(x: str, y: str) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 2.6), layout="constrained")
-    axes = figure.add_subplot()
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+def sketch(theme: Theme, x: str, y: str) -> Any:
+    return single((6.4, 2.6), theme, x=x, y=y)
 
 
-def save(figure: Any, axes: Any, name: str) -> None:
-    axes.legend(frameon=False, fontsize=8)
-    figure.savefig(IMAGES / name, dpi=110)
+def save(figure: Any, axes: Any, theme: Theme, name: str) -> None:
+    axes.legend(frameon=False, fontsize=8, labelcolor=theme.ink)
+    file = IMAGES / (name if theme is LIGHT else name.replace(".png", "-dark.png"))
+    file.write_bytes(png(figure, dpi=110))
 
 
 if __name__ == "__main__":
