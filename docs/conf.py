@@ -18,6 +18,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sp
 extensions += ["sphinx_copybutton", "driftwise_site"]
 exclude_patterns = ["site", "pictures"]
 highlight_language = "text"
+smartquotes = False  # quotes in docstrings are Python's
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r".*")]  # the types in signatures are mostly not public; pages link by Markdown
 
