@@ -143,6 +143,13 @@ def test_events_add_up(url, tmp_path, aggregate, reward):
     assert [seen.reward for seen in Study.open("web", path=tmp_path / "a.db").observations()] == [reward]
 
 
+def test_a_key_that_cannot_be_stored_everywhere_is_refused(url):
+    plan(url, event="e")
+    flags(url, "a")
+    body = {"event": "e", "targeting_key": "a", "key": "NUL \0"}
+    assert httpx.post(f"{url}/v1/track", json=body).status_code == 422
+
+
 def test_after_a_time_few_events_are_told_too(url, tmp_path):
     plan(url, event="e", enough=100, within_seconds=0.2)
     flags(url, "a")

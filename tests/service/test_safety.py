@@ -204,6 +204,35 @@ def test_no_error_shows_where_the_store_is(served, tmp_path):
     assert not any("secret-place" in answer.text for answer in answers)
     hidden = ServiceSettings(store="postgresql://me:hunter2@db/x")
     assert "hunter2" not in hidden.scrubbed(f"{hidden.store} is away") + hidden.shown
+    short = ServiceSettings(store="postgres://me@db/x?password=hunter2")
+    assert short.is_postgres
+    assert "hunter2" not in short.shown
+
+
+@pytest.mark.parametrize("kind", [StoreError, TimeoutError])
+def test_a_study_that_cannot_be_read_hides_no_other_and_shows_no_path(served, tmp_path, monkeypatch, kind):
+    from driftwise.service.dashboard import views
+
+    real, path = views.glance, tmp_path / "secret-place.db"
+
+    def broken(study):
+        if study.name == "a":
+            raise kind(f"{path}: it is damaged")
+        return real(study)
+
+    monkeypatch.setattr(views, "glance", broken)
+    url = served(path)
+    for name in ("a", "b"):
+        Study(name, BOX, "sw-gp-ucb", path=url)
+    answer = httpx.get(f"{url}/dashboard/studies")
+    assert [each["name"] for each in answer.json()["studies"]] == ["a", "b"]
+    assert "damaged" in answer.text
+    assert "secret-place" not in answer.text
+
+
+def test_a_body_without_its_header_is_refused_with_the_fix(served, tmp_path):
+    answer = httpx.post(f"{served(tmp_path / 'a.db')}/v1/studies", content=b'{"name": "a"}')
+    assert (answer.status_code, "Content-Type must be application/json" in answer.json()["detail"]) == (400, True)
 
 
 # --- too much, too slow, too often ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -30,7 +31,9 @@ class Place:
         self.x: float | None = None
         self.settings: list[dict] = []
         self.data = True  # whether there is any
+        self.answer: bytes | None = None  # instead of what Prometheus says
         self.refuses = False
+        self.status = 200  # of a setting that is not refused
         place = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -38,13 +41,16 @@ class Place:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 place.settings.append(body)
                 place.x = body["params"]["x"]
-                self._send(422 if place.refuses else 200, b"")
+                self._send(422 if place.refuses else place.status, b"")
 
             def do_GET(self) -> None:
                 if urlsplit(self.path).path == "/metrics":
                     self._send(200, b"" if place.x is None else f"profit {place.profit()}\n".encode())
                     return
                 place.queries.append(parse_qs(urlsplit(self.path).query))
+                if place.answer is not None:
+                    self._send(200, place.answer)
+                    return
                 result = [{"metric": {}, "value": [0, str(place.profit())]}] if place.data else []
                 found = {"status": "success", "data": {"resultType": "vector", "result": result}}
                 self._send(200, json.dumps(found).encode())
@@ -136,6 +142,45 @@ def test_a_setting_that_is_refused_failed(served, place, study, tmp_path):
     assert place.queries == []
 
 
+@pytest.mark.parametrize("status", [302, 503])
+def test_a_webhook_that_leads_elsewhere_or_fails_has_not_applied_it(served, place, study, tmp_path, status):
+    place.status = status
+    url = served(tmp_path / "a.db")
+    begin(url, place)
+    wait(lambda: f"answered {status}" in httpx.get(f"{url}/v1/studies/web/source").json()["problem"])
+    assert place.queries == []
+    assert study.describe().counts.told == 0
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"status": "success"}', b"<html>", b"[" * 100_000])
+def test_what_is_no_prometheus_is_said(place, body):
+    import asyncio
+
+    from driftwise.service.sources import prometheus
+
+    place.answer = body
+
+    async def ask() -> None:
+        async with httpx.AsyncClient() as client:
+            await prometheus.value(client, place.address, "up", 0.0)
+
+    with pytest.raises((prometheus.SourceAway, SourceRefused)):
+        asyncio.run(ask())
+
+
+def test_only_an_admin_sees_more_of_an_address_than_its_host(served, place, study, tmp_path):
+    from driftwise.service.database import Database
+    from driftwise.service.settings import ServiceSettings
+    from driftwise.service.tokens import Tokens
+
+    url = served(tmp_path / "a.db")
+    begin(url, place, target=f"{place.address}/secret", average_seconds=600.0)
+    _, reader = Tokens(Database(ServiceSettings(store=str(tmp_path / "a.db")))).create("r", ("read",))
+    wait(lambda: httpx.get(f"{url}/v1/studies/web/source").status_code == 401)
+    found = httpx.get(f"{url}/v1/studies/web/source", headers={"X-API-Key": reader}).json()
+    assert found["target"] == place.address
+
+
 def test_a_prometheus_that_is_away_is_waited_for(served, place, study, tmp_path):
     url = served(tmp_path / "a.db")
     with socket.socket() as free:
@@ -153,6 +198,12 @@ def test_settings_as_files_and_as_flags(served, place, study, tmp_path):
     begin(url, place, apply="file", target="web.json", average_seconds=600.0)
     wait((folder / "web.json").exists)
     assert json.loads((folder / "web.json").read_text())["params"] == study.pending()[0].params
+    assert os.listdir(folder) == ["web.json"]  # and nothing half-written
+    (folder / "usual").touch()
+    assert (folder / "web.json").stat().st_mode == (folder / "usual").stat().st_mode  # who reads others reads this
+    Study("other", {"x": Float(0, 1)}, "sw-gp-ucb", path=tmp_path / "a.db", window=20)
+    taken = {"prometheus": place.address, "query": "up", "apply": "file", "target": "web.json"}
+    assert httpx.put(f"{url}/v1/studies/other/source", json=taken).status_code == 409  # a file belongs to one study
     begin(url, place, apply="flag", target="", average_seconds=600.0)
     wait(lambda: len(study.pending()) == 2)
     wait(lambda: httpx.get(f"{url}/v1/studies/web/source").json()["applied"])
@@ -167,6 +218,9 @@ def test_settings_as_files_and_as_flags(served, place, study, tmp_path):
     [
         {"prometheus": "ftp://x"},
         {"prometheus": 5},
+        {"prometheus": "http://[::1"},
+        {"prometheus": "http://host:99999"},
+        {"prometheus": "http://host/\0"},
         {"apply": "magic"},
         {"apply": "webhook", "target": "nowhere"},
         {"apply": "file", "target": "../etc"},

@@ -19,6 +19,7 @@ from driftwise.service.flags.tracking import track
 from driftwise.service.identity import number_in
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
+from driftwise.study import inputs
 
 router = APIRouter(tags=["flags"])
 Seconds = Annotated[float, Field(gt=0, le=366 * 86400)]
@@ -90,8 +91,8 @@ async def delete_plan(request: Request, name: StudyName, who: Annotated[Caller, 
 @router.post("/track", responses=answers())
 async def track_event(request: Request, body: TrackBody, who: Annotated[Caller, needs("tell")]) -> TrackReply:
     """Count an event. With a `key` it is counted once, however often it is sent."""
-    service = service_of(request)
+    service, key = service_of(request), inputs.key(body.key)
     plans = (await service.read(flagged)).values()
     due = [study for study in plans if study.plan.event == body.event and who.token.covers(study.name)]
-    counted = [each.name for each in due if await track(service, each, body.targeting_key, body.value, body.key)]
+    counted = [each.name for each in due if await track(service, each, body.targeting_key, body.value, key)]
     return TrackReply(studies=counted)
