@@ -95,6 +95,8 @@ def run() -> Iterator[Result]:
     for world in WORLDS:
         for name in POLICIES:
             yield failures(world, name, 10)
+    for name in POLICIES:
+        yield recommended(name, 10)
     for name, seeds in SAFE.items():
         for safe in (True, False):
             yield violations(name, seeds, safe=safe)
@@ -119,6 +121,23 @@ def failures(world: World, name: str, seeds: int) -> Result:
         found.append(world.found(tried))
     ours = f"{shown(counts)} of {world.steps} fail, at most {max(counts):.0f}"
     return Result(f"{name}: {world.name}", ours, f"{world.says} {shown(found)}, from {min(found):.2f}")
+
+
+def recommended(name: str, seeds: int) -> Result:
+    """What a study of 10x that fails for x > 0.7 recommends after 60 asks, as a share of the best; 0 if it fails."""
+    shares, sure = [], 0
+    for seed in range(seeds):
+        study = dw.Study("tenfold", LINE, name, seed=seed)
+        for _ in range(60):
+            s = study.ask()
+            study.tell(s, 10 * s.params["x"]) if s.params["x"] <= 0.7 else study.tell(s, failed=True)
+        best = study.recommend()
+        shares.append(best.params["x"] / 0.7 if best.params["x"] <= 0.7 else 0.0)
+        sure += best.sure
+    ours = f"{shown(shares, 3)} of the best is recommended, from {min(shares):.3f}"
+    return Result(
+        f"{name}: 10x, recommended", ours, f"sure in {sure} of {seeds}", None, "within 2%", min(shares) >= 0.98
+    )
 
 
 def violations(name: str, seeds: int, *, safe: bool) -> Result:

@@ -150,3 +150,34 @@ def test_rows_are_looked_at_in_parts(monkeypatch):
     whole = model.works(X, 5)
     monkeypatch.setattr("driftwise.limits.PART", 7)
     np.testing.assert_array_equal(model.works(X, 5), whole)
+
+
+@pytest.mark.parametrize("age", [0.0, 12.0])
+def test_a_success_on_the_way_hides_a_failure_unless_the_world_changed_in_between(age):
+    """A failure at 0.8 counts below a success at 0.6 with the probability of a change after it, and fully above it."""
+    entries = Entries(np.array([100.0 - age, 100.0]), np.array([[0.6], [0.8]]), np.array([True, False]))
+    model = Failures(entries, hypotheses(LINE))
+    D, real = distances(X, entries.X, model.scales), np.array([[0.0, 0.9]])
+    got = model._given(D, 130.0, real, model._hidden(D, 130.0))[0]
+    stands, changed = np.exp(-30.0 / FADES), np.exp(-30.0 / FADES) - np.exp(-(30.0 + age) / FADES)
+    holds = 0.9 * np.where(X[:, 0] < 0.6 + 1e-9, changed, stands)
+    a, b = np.exp(-D[0, :, 0] - CLOSE - (30.0 + age) / FADES), np.exp(-D[0, :, 1])
+    np.testing.assert_allclose(got, holds * telegraph(a, b) + (1 - holds) * telegraph(a, 0 * a), rtol=1e-12)
+
+
+def test_what_is_asked_for_goes_back_after_a_failure_and_what_is_said_does_not():
+    model = Failures.of(log((0.2, True), (0.6, True), (0.69, True), (0.71, False)), LINE)
+    x = np.array([[0.6], [0.69], [0.705]])
+    said, asked = model.works(x, 5), model.works(x, 5, hiding=False)
+    assert (said[:2] > 0.95).all()
+    assert (asked[:2] < 0.95).all()
+    assert said[2] == pytest.approx(asked[2])
+    assert said[2] < 0.8
+
+
+def test_beside_the_way_nothing_is_hidden():
+    square = as_space({"x": Float(0, 1), "y": Float(0, 1)})
+    seen = [Observation(1, 1.0, (0.5, 0.3), 1.0), failure(2, 2.0, (0.9, 0.5))]
+    model = Failures.of(seen, square)
+    D = distances(np.array([[0.1, 0.5], [0.1, 0.1], [0.5, 0.3]]), model.entries.X, model.scales)
+    assert (model._hidden(D, 2.0)[0, :, 0] > 0).tolist() == [False, True, True]

@@ -394,14 +394,14 @@ def test_what_is_recommended_is_more_probably_feasible():
     ]
     state, ask = replay(made, log), Ask(5, 5.0)
     X = GRID.points
-    allowed = made.recommendable(state, ask).allowed(X)
+    allowed = made.recommendable(state, ask).ask.allowed(X)
     assert allowed.any()
     assert (made.holds(state, X, ask)["ms"][allowed] >= 0.9).all()
     far = [dataclasses.replace(seen, measures=(("ms", 900.0 - 10 * seen.x[0]),)) for seen in log]
-    one = made.recommendable(replay(made, far), ask)
+    one = made.recommendable(replay(made, far), ask).ask
     assert GRID.argmax(_Any(), one).shape == (1,)
     free = Feasible(policy("gp-ucb", GRID))
-    assert free.recommendable(replay(free, log), ask) is ask
+    assert free.recommendable(replay(free, log), ask).ask is ask
 
 
 class _Any:

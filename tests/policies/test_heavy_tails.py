@@ -1,5 +1,6 @@
 """ATA-GP-UCB and MoMA-GP-UCB: their estimates by brute force, gp-ucb as a limit, and bands for a fixed design."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -203,6 +204,15 @@ def test_names_without_a_theorem_are_refused(name):
     made = policy(name, LINE, kernel=RBF(0.5), features="quadrature", rank=40)
     assert made.features.rank == 40
     assert made.choose(made.start(), Ask(1, 1.0)).shape == (1,)
+
+
+@pytest.mark.parametrize(("name", "field"), [(NAMES[0], "features"), (NAMES[1], "features"), (NAMES[0], "tails")])
+def test_fields_that_are_no_such_thing_are_refused(name, field):
+    for wrong in (0.5, "nystrom", type):
+        with pytest.raises(InvalidInput, match=f"{field} must be"):
+            dataclasses.replace(policy(name, LINE), **{field: wrong})
+    with pytest.raises(InvalidInput, match="tails must be"):
+        AdaptiveWidth(0.5, 3)
 
 
 def test_moma_needs_as_many_replicas_as_are_proved():

@@ -12,6 +12,9 @@ A failure need not hold. It may have been an accident, which happens with probab
 have changed since, with probability 1 − e^{−age/FADES}; and a later success at the same place refutes it. With c_j the
 probability that failure j holds, the probability of working is the average over which of them is the nearest that does.
 
+A success between a setting and a failure hides that failure: the process is Markov. What is said and recommended knows
+this. Asks do not: for them every failure counts, so that they go back after each one and return step by step.
+
 What distance means is learned, too: it may be that of all parameters together, or that of a single one ("more than 12
 workers crash"). Each such hypothesis is weighted by how well it predicted the entries, one after the other.
 """
@@ -37,6 +40,7 @@ LENGTH = 0.3  # ℓ, relative to the extent of the space in up to two dimensions
 ACCIDENT = 0.02  # probability that a setting that works fails once
 FADES = 40.0  # numbers after which a failure no longer holds with probability 1 − 1/e
 CLOSE = 0.01  # in units of ℓ: no nearer to each other can settings be told apart
+ROUNDING = 1e-9  # relative, of distances along a line
 ALONE = 16  # parameters up to which each is a hypothesis of its own
 
 
@@ -65,14 +69,15 @@ class Failures:
     def of(cls, log: Sequence[Observation], space: Space) -> Failures:
         return cls(Entries.of(log, space.dim), hypotheses(space))
 
-    def works(self, X: Array, number: int) -> Array:
-        """The probability that each row of X works in step `number`: (m,)."""
+    def works(self, X: Array, number: int, *, hiding: bool = True) -> Array:
+        """The probability that each row of X works in step `number`: (m,). `hiding`: successes hide failures."""
         total, numbers = np.empty(len(X)), len(self.scales) * len(self.entries.worked)
         size = max(limits.PART // max(numbers, self.entries.X.shape[1]), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             D = distances(X[rows], self.entries.X, self.scales)
-            total[rows] = self.weights @ self._given(D, float(number), self._real)
+            hidden = self._hidden(D, float(number)) if hiding else None
+            total[rows] = self.weights @ self._given(D, float(number), self._real, hidden)
         return total
 
     @cached_property
@@ -102,12 +107,13 @@ class Failures:
     def _real(self) -> Array:
         return self._learned[1]
 
-    def _given(self, D: Array, now: float, real: Array) -> Array:
+    def _given(self, D: Array, now: float, real: Array, hidden: Array | None = None) -> Array:
         """P(works | hypothesis) at distances D, (H, m, k), from the first k entries: (H, m)."""
         k = D.shape[2]
         worked, fading = self.entries.worked[:k], self._fading(now, k)
         a = (np.exp(-D - CLOSE) * fading)[:, :, worked].max(axis=2, initial=0.0)
-        f, holds = D[:, :, ~worked], (real * fading)[:, None, ~worked]
+        f, seen = D[:, :, ~worked], fading[~worked] if hidden is None else np.maximum(fading[~worked] - hidden, 0)
+        holds = real[:, None, ~worked] * seen
         order = np.argsort(f, axis=2, kind="stable")
         b = np.exp(-np.take_along_axis(f, order, 2))
         c = np.take_along_axis(np.broadcast_to(holds, f.shape), order, 2)
@@ -115,6 +121,27 @@ class Failures:
         nearest = c * none_nearer
         total: Array = (nearest * telegraph(a[:, :, None], b)).sum(axis=2)
         return total + (1 - nearest.sum(axis=2)) * telegraph(a, np.zeros_like(a))
+
+    def _hidden(self, D: Array, now: float) -> Array:
+        """The probability that the world has not changed since a success on the way to each failure: (H, m, F).
+
+        If it has, but not since the failure, then the failure counts: with probability fading of it less this. A
+        success at the same place as the failure hides nothing.
+        """
+        worked, fading = self.entries.worked, self._fading(now, len(self.entries.worked))
+        to_success, to_failure = D[:, :, worked], D[:, :, ~worked]
+        hidden = np.zeros_like(to_failure)
+        for j, rest in enumerate(np.moveaxis(self._between, 2, 0)):  # (H, S)
+            on_the_way = to_success + rest[:, None, :] <= (1 + ROUNDING) * to_failure[:, :, j, None]
+            on_the_way &= (rest > CLOSE)[:, None, :]
+            hidden[:, :, j] = (on_the_way * fading[worked]).max(axis=2, initial=0.0)
+        return hidden
+
+    @cached_property
+    def _between(self) -> Array:
+        """Distances between successes and failures: (H, S, F)."""
+        worked = self.entries.worked
+        return distances(self.entries.X[worked], self.entries.X[~worked], self.scales)
 
     def _fading(self, now: float, k: int) -> Array:
         """The probability that the world has not changed since each of the first k entries: (k,)."""

@@ -27,6 +27,7 @@ class Levels:
     risk: float  # of failing, if nothing failed lately
     holding: float
     few: float = 4.0  # failures that halve the risk
+    hiding: bool = False  # whether a success hides the failures behind it
 
     def working(self, failed: int) -> float:
         """1 − risk/(1 + failed/few): the more failed lately, the less is risked."""
@@ -36,7 +37,8 @@ class Levels:
 RECENT = 20  # entries
 ASKED = Levels(risk=0.2, holding=0.7)  # chosen by measurement (benchmarks/feasible.py)
 # for what is recommended: a setting that worked again and again is not given up because others failed lately
-CAUTIOUS = Levels(risk=0.2, holding=0.9, few=math.inf)
+CAUTIOUS = Levels(risk=0.1, holding=0.9, few=math.inf, hiding=True)
+EVEN = 0.5  # the probability of working below which a setting is no longer in doubt: it is taken to fail
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +64,27 @@ class Gate:
     failures: Failures | None  # None: nothing failed
     working: float  # the probability of working that is enough
     measured: tuple[MeasuredLimit, ...]  # of the limits whose measure was seen
+    hiding: bool = False  # whether a success hides the failures behind it
+
+    def works(self, X: Array) -> Array:
+        """The probability that each row of X works: (m,)."""
+        return np.ones(len(X)) if self.failures is None else self.failures.works(X, self.number, hiding=self.hiding)
 
     def __call__(self, X: Array) -> NDArray[np.bool_]:
-        kept = np.ones(len(X), dtype=bool)
-        if self.failures is not None:
-            kept &= self.failures.works(X, self.number) >= self.working
+        kept = self.works(X) >= self.working
         for measured in self.measured:
             some = X if kept.all() else X[kept]  # all candidates, as they are, are looked up and not computed
             kept[kept] = measured.holds(some) >= measured.enough
         return kept
 
+    def in_doubt(self, X: Array) -> NDArray[np.bool_]:
+        """Whether each row of X works more probably than not, but not probably enough: (m,)."""
+        works = self.works(X)
+        return (works >= EVEN) & (works < self.working)
+
     def probability(self, X: Array) -> Array:
         """That a setting works and that all limits hold, as if these were independent: (m,)."""
-        total = np.ones(len(X)) if self.failures is None else self.failures.works(X, self.number)
+        total = self.works(X)
         for measured in self.measured:
             total = total * measured.holds(X)
         return total
@@ -99,6 +109,14 @@ class Only:
 
     def __call__(self, X: Array) -> NDArray[np.bool_]:
         return (X[:, None, :] == self.examples[None, :, :]).all(axis=2).any(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendable:
+    """What may be recommended, as an ask, and the settings that may not because it is in doubt whether they work."""
+
+    ask: Ask
+    doubted: Array  # (k, d)
 
 
 def passing(gate: Gate, X: Array) -> Passing | None:

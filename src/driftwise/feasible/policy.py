@@ -21,6 +21,7 @@ from driftwise.feasible.gate import (
     Levels,
     MeasuredLimit,
     Only,
+    Recommendable,
     likeliest,
     passing,
     settings,
@@ -194,7 +195,7 @@ class Feasible(Around):
         if state.failures is None and not measured and not self.safe:
             return None
         failed = sum(seen.failed for seen in state.entries[-RECENT:])
-        return Gate(ask.number, state.failures, levels.working(failed), measured)
+        return Gate(ask.number, state.failures, levels.working(failed), measured, levels.hiding)
 
     def _measured(self, state: FeasibleState, name: str, limit: Limit, ask: Ask, levels: Levels) -> MeasuredLimit:
         belief = self.measure(state, name, ask)
@@ -239,20 +240,21 @@ class Feasible(Around):
         beliefs = {name: self.measure(state, name, ask) for name, _ in self.limits}
         return {name: probability(beliefs[name], limit, X) for name, limit in self.limits}
 
-    def recommendable(self, state: FeasibleState, ask: Ask) -> Ask:
-        """The ask, restricted to what may be recommended: more probably feasible than what is asked for.
+    def recommendable(self, state: FeasibleState, ask: Ask) -> Recommendable:
+        """What may be recommended: more probably feasible than what is asked for. Settings that worked may be in doubt.
 
-        If nothing is, it allows the one setting that is feasible with the largest probability.
+        If nothing is, it allows the one setting that is feasible with the largest probability, and that is in doubt.
         """
         ask = self._known(ask)
         gate = self._gate(state, ask, CAUTIOUS)
-        if gate is None:
-            return ask
-        X = settings(self.space, ask, self._points(state))
-        through = passing(gate, X)
-        if not len(X):
-            return ask
-        return replace(ask, allowed=all_of(ask.allowed, through or Only(likeliest(gate, X)[None])))
+        X = np.zeros((0, self.space.dim)) if gate is None else settings(self.space, ask, self._points(state))
+        if gate is None or not len(X):
+            return Recommendable(ask, X)
+        if (through := passing(gate, X)) is None:
+            one = likeliest(gate, X)[None]
+            return Recommendable(replace(ask, allowed=all_of(ask.allowed, Only(one))), one)
+        tried = self._tried(state, ask)
+        return Recommendable(replace(ask, allowed=all_of(ask.allowed, through)), tried[gate.in_doubt(tried)])
 
     @property
     def diagnose(self) -> Callable[[FeasibleState, Ask], Any]:

@@ -69,10 +69,12 @@ class History:
         """The best setting now that is known, as a point and as a study would say it, in the rewards' own units."""
         inner, space = self.policy.inner, self.policy.space
         belief = inner.belief(state.reward, ask)
-        x = answers.cautious(space, belief, self.policy.recommendable(state, ask))
+        may = self.policy.recommendable(state, ask)
+        x = answers.cautious(space, belief, may.ask)
         mean, std = answers.in_users_units(belief, x[None, :], self.sign)
         recent: Any = getattr(inner, "just_changed", None)
-        sure = answers.is_known(space, belief, x) and not (recent is not None and recent(state.reward, ask))
+        known = answers.is_known(space, belief, x) and not answers.is_limited(belief, x, may.doubted)
+        sure = known and not (recent is not None and recent(state.reward, ask))
         point = tuple(float(v) for v in x)
         return point, Recommendation(space.from_unit(point), float(mean[0]), float(std[0]), sure)
 

@@ -13,8 +13,8 @@ from driftwise import checks
 from driftwise.gp.belief import Belief
 from driftwise.gp.feature_ridge import FeatureRidge
 from driftwise.gp.features import Features
-from driftwise.policies.base import UcbPolicy
-from driftwise.policies.robust import FIXED, Kind, Rank, chosen_features, fixed_design, widened
+from driftwise.policies.base import UcbPolicy, an_instance
+from driftwise.policies.robust import FIXED, Kind, Rank, chosen_features, feature_map, fixed_design, widened
 from driftwise.policies.setup import takes
 from driftwise.records import Array, Ask, Observation
 
@@ -50,6 +50,9 @@ class Tails:
         return float((self.moment * t ** ((1 - self.order) / 2) / self.log(t, rank)) ** (1 / (1 + self.order)))
 
 
+the_tails = an_instance(Tails, "a Tails(moment)")
+
+
 @dataclass(frozen=True)
 class AdaptiveWidth:
     """What is proved for points that do not depend on the rewards: c√(m/λ) ℓ_t b_t for the noise, c = 5/3 + √2.
@@ -64,7 +67,7 @@ class AdaptiveWidth:
     assumes_bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.settle(self, rank=checks.count, B=checks.nonnegative)
+        checks.settle(self, tails=the_tails, rank=checks.count, B=checks.nonnegative)
 
     def __call__(self, belief: Belief, number: int) -> float:
         t = len(belief)
@@ -105,7 +108,7 @@ class AtaGpUcb(UcbPolicy[Products]):
     centre: float = 0.0
 
     def __post_init__(self) -> None:
-        self.settle(centre=checks.size)
+        self.settle(features=feature_map, tails=the_tails, centre=checks.size)
 
     @classmethod
     def of(

@@ -15,7 +15,7 @@ from driftwise.gp.belief import Belief, Width
 from driftwise.gp.feature_ridge import FeatureRidge
 from driftwise.gp.features import Features
 from driftwise.policies.base import Decision, UcbPolicy
-from driftwise.policies.robust import FIXED, Kind, Rank, chosen_features, fixed_design, widened
+from driftwise.policies.robust import FIXED, Kind, Rank, chosen_features, feature_map, fixed_design, widened
 from driftwise.policies.setup import Setup, takes
 from driftwise.records import Array, Ask, Observation, Point
 
@@ -84,7 +84,7 @@ class MomaGpUcb(UcbPolicy[Replicas]):
     centre: float = 0.0
 
     def __post_init__(self) -> None:
-        self.settle(replicas=checks.count, centre=checks.size)
+        self.settle(features=feature_map, replicas=checks.count, centre=checks.size)
 
     @classmethod
     def of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated
 
 from driftwise import checks
@@ -21,6 +22,10 @@ KINDS = ("nystrom", "quadrature")
 
 Kind = Annotated[str, "nystrom: of landmarks, for any kernel; quadrature: of a Gauss–Hermite rule, for RBF"]
 Rank = Annotated[int | None, "number of features m at most; None: as the kernel needs, at most 60"]
+
+feature_map = partial(
+    checks.like, parts=("kernel", "rank", "__call__", "gradient"), example="features, as Nystrom(kernel, landmarks)"
+)
 
 
 def chosen_features(setup: Setup, kind: str, rank: int | None) -> Features:

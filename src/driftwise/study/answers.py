@@ -40,6 +40,15 @@ def is_known(space: Space, belief: Belief, x: Array) -> bool:
     return float(belief.predict(x[None, :])[1][0]) ** 2 <= (1 - KNOWN) * variance
 
 
+def is_limited(belief: Belief, x: Array, doubted: Array) -> bool:
+    """Whether a setting of which it is doubted that it works is as good as x, by μ − σ: to be sure of x, one must know.
+
+    Rounding is no difference: x itself may be the one that is doubted.
+    """
+    scores = Ucb(belief, -CAUTION)(np.vstack([x, doubted]))
+    return bool((scores[1:] >= scores[0]).any() or np.isclose(scores[1:], scores[0]).any())
+
+
 def in_users_units(belief: Belief, X: Array, sign: float) -> tuple[Array, Array]:
     """Mean and standard deviation of the function at the rows of X, in the units and with the sign of the rewards."""
     mean, std = belief.predict(X)

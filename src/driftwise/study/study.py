@@ -79,14 +79,17 @@ class Study(AskTell):
         """The best setting now that is known: where the posterior mean less its standard deviation is largest.
 
         `mean` and `std` are those of the function there, in your own units. `sure` is False while little is known
-        there, and just after the world changed. The setting obeys `where`, and it probably works and keeps the limits.
+        there, just after the world changed, and while a better setting that worked is in doubt since others failed. The
+        setting obeys `where`, and it probably works and keeps the limits.
         """
         state, ask = self._state(inputs.time(at), self.description.pins(context, fixed))
         belief = self._belief_of(state, ask)
-        x = answers.cautious(self.policy.space, belief, self.description.feasible.recommendable(state, ask))
+        may = self.description.feasible.recommendable(state, ask)
+        x = answers.cautious(self.policy.space, belief, may.ask)
         mean, std = answers.in_users_units(belief, x[None, :], self.description.sign)
         params, given = self.description.split(tuple(float(v) for v in x))
-        sure = answers.is_known(self.policy.space, belief, x) and not self._just_changed(state, ask)
+        known = answers.is_known(self.policy.space, belief, x) and not answers.is_limited(belief, x, may.doubted)
+        sure = known and not self._just_changed(state, ask)
         return Recommendation(params, float(mean[0]), float(std[0]), sure, given)
 
     @property
