@@ -7,10 +7,17 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
-.PHONY: schemathesis demo test test-integrations test-lowest test-newest check lint types docs pictures dist dist-everywhere bench bench-peers clean
+.PHONY: schemathesis demo live test test-integrations test-lowest test-newest check lint types docs pictures dist dist-everywhere bench bench-peers clean
 
 demo: .venv/ready
 	$(BIN)/driftwise demo
+
+# A real server whose load changes, tuned through flags and Prometheus, in less than three minutes: make live ARGS='--help'
+live: .venv/ready
+	@command -v prometheus >/dev/null || apt-get install -y --no-install-recommends prometheus >/dev/null 2>&1 \
+		|| { apt-get update && apt-get install -y --no-install-recommends prometheus; } >/dev/null 2>&1 \
+		|| { echo "make live needs prometheus; on Debian or Ubuntu: sudo apt-get install prometheus"; exit 1; }
+	$(BIN)/python examples/live/run.py $(ARGS)
 
 test: .venv/ready
 	$(BIN)/pytest -n auto --dist worksteal

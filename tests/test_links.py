@@ -7,10 +7,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-EXAMPLE = "examples/tune_real_program/README.md"
-PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", EXAMPLE, *DOCS]
+EXAMPLES = ("examples/live/README.md", "examples/tune_real_program/README.md")
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *EXAMPLES, *DOCS]
 OURS = ("", "docs", "src", "src/driftwise", "src/driftwise/report", "tests")
-HOMES = (*OURS, "examples/own-package/src/drift_extras", str(Path(EXAMPLE).parent))  # where a path may begin
+EXTRAS = "examples/own-package/src/drift_extras"
+HOMES = (*OURS, EXTRAS, *(str(Path(name).parent) for name in EXAMPLES))  # where a path may begin
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
