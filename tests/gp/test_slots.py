@@ -70,6 +70,28 @@ def test_the_cost_of_a_window_is_that_of_its_distinct_candidates():
     check(state, log[-300:])
 
 
+@pytest.mark.parametrize("noise", [0.01, 1e-3])
+@pytest.mark.parametrize("standardise", [False, True])
+def test_a_window_without_repeats_slides_in_order(noise, standardise):
+    """One repeat disturbs the order, which comes back when it has left; all along it is the dense posterior."""
+    state = GridPosterior.prior(Grid(POINTS, RBF(0.3), noise, standardise)).weighing()
+    log = [(t % 12, float(t % 7)) for t in range(60)]
+    log[20] = (log[19][0], 2.0)
+    ordered = []
+    for t, (i, y) in enumerate(log, 1):
+        state = state.observe(observed(t, i, y), keep=5)
+        ordered.append(state.held.in_order)
+        assert state.held.in_order == (
+            state.held.slots.tolist() == list(range(len(state))) and len(state.held.rows) == len(state)
+        )
+        check(state, log[max(t - 5, 0) : t])
+        np.testing.assert_allclose(state.predict(POINTS)[0], state.general.predict(POINTS)[0], atol=1e-8)
+        np.testing.assert_allclose(state.weights(POINTS), state.general.weights(POINTS), atol=1e-8)
+    assert all(ordered[:20])
+    assert not any(ordered[20:24])
+    assert all(ordered[30:])
+
+
 def test_candidates_are_in_the_order_in_which_they_come_first():
     candidates, which = distinct(np.array([7, 3, 7, 9, 3]))
     assert candidates.tolist() == [7, 3, 9]

@@ -50,16 +50,32 @@ def test_bad_rewards_and_repeated_points(space, rewards, noise):
             is_sound(study)
 
 
-@pytest.mark.parametrize("space", [GRID, BOX], ids=["candidates", "box"])
-def test_jitter_is_reported(space):
-    """At a noise below rounding, equal points make a matrix without a factor: the ladder is climbed, and it is said."""
+@pytest.mark.parametrize(
+    ("space", "points"),
+    [(Candidates([[0.5], [0.5 + 1e-12], [0.9]], names=["x"]), (0.5, 0.5 + 1e-12)), (BOX, (0.5, 0.9))],
+    ids=["candidates", "box"],
+)
+def test_jitter_is_reported(space, points):
+    """At a noise below rounding, equal points make a matrix without a factor: the ladder is climbed, and it is said.
+
+    All observations of one candidate are one row, so that there only two that no kernel can tell apart are as equal.
+    """
     study = Study("s", space, policy="sw-gp-ucb", window=12, kernel=RBF(0.5), noise=1e-18)
     for i in range(12):
-        study.observe({"x": float(GRID.points[i % 2, 0])}, float(i))
+        study.observe({"x": points[i % 2]}, float(i))
     study.ask()
     counts = study.describe().counts
     assert counts.jittered == 1
     assert counts.jitter >= 1e-10
+    is_sound(study)
+
+
+def test_repeats_of_candidates_need_no_jitter():
+    study = Study("s", GRID, policy="sw-gp-ucb", window=12, kernel=RBF(0.5), noise=1e-18)
+    for i in range(12):
+        study.observe({"x": float(GRID.points[29 * (i % 2), 0])}, float(i))
+    study.ask()
+    assert study.describe().counts.jittered == 0
     is_sound(study)
 
 

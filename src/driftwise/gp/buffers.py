@@ -49,6 +49,10 @@ class SharedRows:
         kept = slice(self.start, self.stop)
         return tuple([buffer[kept] for buffer in self.buffers])  # a list is made faster than a generator
 
+    def column(self, k: int, *, dropped: int = 0) -> Column:
+        """One column, with the last `dropped` rows that were dropped before its first."""
+        return self.buffers[k][self.start - dropped : self.stop]
+
     def append(self, *row: Any, drop: int = 0) -> SharedRows:
         """With one more row at the end, and without the first `drop`."""
         stop = self.stop

@@ -31,34 +31,35 @@ def step(
     y: float,
     drop: int,
     noise: float,
-) -> tuple[Array, Array, Array, float, int]:
-    """A⁻¹, mean and variance after the step, what the information gain grows by, and how many stay where one leaves."""
+    gone: int,  # slots before the first that is in use afterwards
+) -> tuple[Array, Array, Array, float]:
+    """A⁻¹, mean and variance after the step, and what the information gain grows by."""
     m, n, q = len(candidates), len(var), len(mean)
     counts, sums = np.zeros(m), np.zeros(m)
     for t in range(drop, len(numbers)):
         counts[numbers[t] - first] += 1.0
         sums[numbers[t] - first] += Y[t, 0]
-    after = np.zeros((m, m))
-    after[: len(P), : len(P)] = P
-    U, T, left, gain = np.zeros((2, m)), np.zeros((q, 2)), 1.0, (0.5 * drop - 0.5) * math.log(noise)
+    after = np.zeros((m - gone, m - gone))
+    after[: len(P) - gone, : len(P) - gone] = P[gone:, gone:]
+    U, T, gain = np.zeros((2, m)), np.zeros((q, 2)), (0.5 * drop - 0.5) * math.log(noise)
     if drop:
         leaving = numbers[0] - first
         left = counts[leaving]
-        root = 1.0 / math.sqrt(after[leaving, leaving] + left * (left + 1.0) / noise)
-        U[0] = root * after[leaving]
-        _add_square(after, U[0], -1.0)
-        if left == 0.0:
-            after[leaving] = 0.0
-            after[:, leaving] = 0.0
+        root = 1.0 / math.sqrt(P[leaving, leaving] + left * (left + 1.0) / noise)
+        U[0, : len(P)] = root * P[leaving]
+        _add_square(after, U[0, gone:], -1.0)
+        if left == 0.0 and leaving >= gone:
+            after[leaving - gone] = 0.0
+            after[:, leaving - gone] = 0.0
         gain -= math.log((left + 1.0) * root)
         _slopes(T[:, 0], -1.0, U[0], root, leaving, Y[0, 0], counts, sums)
-    root = _entering(after, U[1], entering, counts[entering], kernel, candidates, noise)
-    _add_square(after, U[1], 1.0)
+    root = _entering(after, U[1, gone:], entering - gone, counts[entering], kernel, candidates[gone:], noise)
+    _add_square(after, U[1, gone:], 1.0)
     gain += math.log((counts[entering] + 1.0) * root)
     _slopes(T[:, 1], 1.0, U[1], root, entering, y, counts, sums)
     next_mean, next_var = np.empty((q, n)), np.empty(n)
     _sweep(kernel, candidates, U, T, mean, var, next_mean, next_var)
-    return after, next_mean, next_var, gain, int(left)
+    return after, next_mean, next_var, gain
 
 
 @njit(cache=True, fastmath={"contract"})

@@ -11,8 +11,7 @@ Forgetting an observation and making one each change A⁻¹ by ∓ u uᵀ, u = �
     observe:   mean += (Δ/√g + uᵀȳ) C,    var −= C²
 
 where Δ is the change of candidate i's mean reward (0 if it was or is never observed), and ȳ are the means without the
-observation. The two products Kᵀu are nearly all the cost of a step. They are taken one by one: a product of one vector
-reads K as fast as the memory allows in every BLAS, and one of two rows does so in few (docs/speed.md).
+observation. The two products Kᵀu are nearly all the cost of a step (`gp/sweep.py`).
 
 The same u and C turn A⁻¹K, of which the weights α of the observations are made, into the next: it changes by ∓ u Cᵀ.
 
@@ -37,7 +36,7 @@ from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import add_outer, cholesky, solve_lower
 from driftwise.gp.noise import PLAIN, Own, Pair, appended, location_scale, log_total, pair_of, selected, variances
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.slots import SPARE, CompiledStep, Move, Slots, distinct, mean_rewards
+from driftwise.gp.slots import SPARE, CompiledStep, Move, Slots, distinct, in_order, mean_rewards
 from driftwise.gp.sweep import swept
 from driftwise.records import Array, Observation, Point
 
@@ -48,6 +47,7 @@ REFRESH = 512  # everything is computed afresh when the observation's number pas
 WELL_CONDITIONED = 5e-3  # from here on, updating the inverse is accurate enough
 SINGULAR = 1e-7  # below this nothing is updated: every step computes everything afresh
 COMPILED_FROM = 256  # candidates from which on a compiled step pays for loading Numba
+COMPILED_TO = 128  # distinct candidates in a window up to which it is the faster one with every BLAS
 LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is stored (50 MB)
 
 
@@ -165,7 +165,7 @@ class GridPosterior:
         contents, rows = SharedRows.of(slots, Y, room=SPARE), SharedRows.of(candidates, K, room=SPARE)
         return cls(
             grid=grid,
-            held=Slots(contents, rows, 0, inverse, grid.noise),
+            held=Slots(contents, rows, 0, inverse, grid.noise, in_order(contents, rows, 0)),
             mean=np.ascontiguousarray(solve_lower(L, mean_rewards(slots, Y, counts)).T @ V),
             var=grid.prior - np.einsum("mn,mn->n", V, V),
             information_gain=float(np.log(np.diagonal(L)).sum() - 0.5 * log_total(noises, len(inner))),
@@ -224,13 +224,11 @@ class GridPosterior:
 
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, if drop is 1, forget the oldest."""
-        if self.solved is None and self.grid.compiled is not None:
+        if self.solved is None and self.grid.compiled is not None and len(self.held.rows) <= COMPILED_TO:
             return self._compiled_change(i, y, number, drop=drop)
         held, move = self.held.step(i, y, self.grid.row, forget=drop == 1)
         mean, var, C = swept(self.mean, self.var, move)
         solved = None if self.solved is None else _solved(self.solved, move, C)
-        if move.freed is not None and (kept := held.kept()) is not None:
-            held, solved = held.select(kept), None if solved is None else solved[kept]
         return GridPosterior(
             grid=self.grid,
             held=held,
@@ -246,11 +244,9 @@ class GridPosterior:
         step, kernel = self.grid.compiled, self.grid.matrix
         assert step is not None
         assert kernel is not None
-        held, mean, var, gain, freed = self.held.compiled_step(
+        held, mean, var, gain = self.held.compiled_step(
             step, i, float(y), kernel, self.mean, self.var, forget=drop == 1
         )
-        if freed and (kept := held.kept()) is not None:
-            held = held.select(kept)
         return GridPosterior(
             self.grid, held, mean, var, self.information_gain + gain, number, fixed_units=self.fixed_units
         )
@@ -277,10 +273,13 @@ class GridPosterior:
         """μ and σ at the rows of X; at all candidates they are up to date already."""
         if not self.grid.is_all(X):
             return self.general.predict(X)
-        location, scale = self.units
-        mean = (self.mean[0] - location * self.mean[1]) / scale if self.grid.standardise else self.mean[0]
-        # two ufuncs are twice as fast as np.clip
-        return mean, np.sqrt(np.minimum(np.maximum(self.var, 0.0), self.grid.prior))
+        mean = self.mean[0]
+        if self.grid.standardise:
+            location, scale = self.units
+            mean = (mean - location * self.mean[1]) / scale
+        std = np.maximum(self.var, 0.0)  # two ufuncs are twice as fast as np.clip
+        np.minimum(std, self.grid.prior, out=std)
+        return mean, np.sqrt(std, out=std)
 
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, w)."""
@@ -329,7 +328,7 @@ def _solved(before: Array, move: Move, C: Array) -> Array:
         after = add_outer(after, move.U[0], C[0], sign=-1.0)
     if move.freed is not None:
         after[move.freed] = 0.0
-    return add_outer(after, move.U[-1], C[-1], sign=1.0)
+    return add_outer(after, move.U[-1], C[-1], sign=1.0)[move.kept]
 
 
 def _units(grid: Grid, Y: Array, own: Own) -> Units:

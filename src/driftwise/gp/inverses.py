@@ -20,12 +20,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.gp.linalg import add_outer, cholesky, invert_positive, solve_factor
+from driftwise.gp.linalg import add_squares, cholesky, invert_positive, solve_factor
 from driftwise.records import Array
 
 Index = NDArray[np.intp]
@@ -36,12 +36,15 @@ class WindowInverse(Protocol):
 
     @property
     def jitter(self) -> float: ...
-    def step(self, leaving: int | None, entering: int, counts: Index, k: Array) -> tuple[Self, Array, list[float]]:
+    def step(
+        self, leaving: int | None, entering: int, staying: tuple[int, int], k: Array, gone: int
+    ) -> tuple[Self, Array, list[float]]:
         """Forget an observation at the slot `leaving`, if there is one, and observe one more at the slot `entering`.
 
-        `counts`, (m,), are those of the observations that stay, and `k`, (m,), is the kernel of the candidate that
-        enters and that of every slot. If m is one more than before there is a new slot, the last. Returned with U,
-        (r, m), whose rows are u of what leaves and of what enters, and √g of each.
+        `staying` is how many observations stay at these two slots, and `k`, (m,), is the kernel of the candidate that
+        enters and that of every slot. If m is one more than before there is a new slot, the last. The first `gone`
+        slots are free afterwards and left out. Returned with U, (r, m), whose rows are u of what leaves and of what
+        enters, and √g of each.
         """
         ...
 
@@ -54,8 +57,7 @@ class WindowInverse(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Inverse:
+class Inverse(NamedTuple):
     """P = A⁻¹ itself."""
 
     P: Array
@@ -66,32 +68,45 @@ class Inverse:
     def of(cls, K: Array, noise: float, counts: Index) -> Inverse:
         return cls(np.ascontiguousarray(invert_positive(K, noise / counts)), noise)
 
-    def step(self, leaving: int | None, entering: int, counts: Index, k: Array) -> tuple[Inverse, Array, list[float]]:
-        P, U, roots = _grown(self.P, len(k)), np.empty((1 if leaving is None else 2, len(k))), []
+    def step(
+        self, leaving: int | None, entering: int, staying: tuple[int, int], k: Array, gone: int
+    ) -> tuple[Inverse, Array, list[float]]:
+        (left, c), U, roots = staying, np.zeros((2, len(k))), []  # a first row of zeros if nothing leaves
         if leaving is not None:
-            c = counts.item(leaving)
-            roots.append((P.item(leaving, leaving) + c * (c + 1) / self.noise) ** -0.5)
-            u = np.multiply(P[leaving], roots[0], out=U[0])
-            P = add_outer(P, u, u, sign=-1.0)
-            if not c:
-                P[leaving] = P[:, leaving] = 0.0
-        c, u = counts.item(entering), U[-1]
-        roots.append(self._again(P, entering, c, u) if c else self._new(P, entering, k, u))
-        return Inverse(add_outer(P, u, u, sign=1.0), self.noise), U, roots
+            roots.append(self._forget(leaving, left, U))
+        freed = leaving if not left else None
+        roots.append(self._again(entering, c, U) if c else self._new(entering, freed, k, U))
+        P = add_squares(_grown(self.P, len(k), gone), U[:, gone:])
+        if freed is not None and freed >= gone and freed != entering:
+            P[freed - gone] = P[:, freed - gone] = 0.0
+        return Inverse(P, self.noise), U[1 if leaving is None else 0 :], roots
 
-    def _again(self, P: Array, i: int, c: int, u: Array) -> float:
+    def _forget(self, i: int, c: int, U: Array) -> float:
+        """Writes u of an observation that leaves. Returns √g."""
+        root: float = (self.P.item(i, i) + c * (c + 1) / self.noise) ** -0.5
+        np.multiply(self.P[i], root, out=U[0, : len(self.P)])
+        return root
+
+    def _again(self, i: int, c: int, U: Array) -> float:
         """One more observation of a candidate: u = p/√(c(c + 1)/λ − pᵢ) with p = A⁻¹eᵢ before. Returns √g."""
+        left, u = U[:, : len(self.P)]
+        p = self.P[i] - left.item(i) * left
         weight = c * (c + 1) / self.noise
-        root = math.sqrt(weight - P.item(i, i))
-        np.divide(P[i], root, out=u)
+        root = math.sqrt(weight - p.item(i))
+        np.divide(p, root, out=u)
         return root / weight
 
-    def _new(self, P: Array, i: int, k: Array, u: Array) -> float:
+    def _new(self, i: int, freed: int | None, k: Array, U: Array) -> float:
         """The first one: u = (−v, 1)/√s with v = A⁻¹k before, and s = k(x, x) + λ − kᵀv. Returns √g."""
-        v = np.dot(P, k)
-        root = math.sqrt(max(k.item(i) - v.dot(k), 0.0) + self.noise)  # s is at least λ; rounding can leave less
-        np.multiply(v, -1.0 / root, out=u)
-        u[i] = 1.0 / root
+        n = len(self.P)
+        left, others = U[0, :n], k[:n]
+        v = np.dot(self.P, others)
+        v -= left.dot(others) * left
+        if freed is not None:
+            v[freed] = 0.0
+        root = math.sqrt(max(k.item(i) - v.dot(others), 0.0) + self.noise)  # s is at least λ; rounding can leave less
+        np.multiply(v, -1.0 / root, out=U[1, :n])
+        U[1, i] = 1.0 / root
         return root
 
     def select(self, kept: slice | Index) -> Inverse:
@@ -110,25 +125,27 @@ class Factor:
     noise: float
     known: tuple[Array, float] | None = None  # the factor and its jitter, if these are known
 
-    def step(self, leaving: int | None, entering: int, counts: Index, k: Array) -> tuple[Factor, Array, list[float]]:
-        n, m = len(self.K), len(k)
-        K, noises, U, roots = _grown(self.K, m), np.ones(m), np.zeros((1 if leaving is None else 2, m)), []
-        noises[:n] = self.noises
+    def step(
+        self, leaving: int | None, entering: int, staying: tuple[int, int], k: Array, gone: int
+    ) -> tuple[Factor, Array, list[float]]:
+        n, m, (left, c), i = len(self.K), len(k), staying, entering - gone
+        K, noises, U, roots = _grown(self.K, m, gone), np.ones(m - gone), np.zeros((1 if leaving is None else 2, m)), []
+        noises[: n - gone] = self.noises[gone:]
         if leaving is not None:
             U[0, :n] = self._column(leaving)
-            roots.append(self._scale(U[0], leaving, counts.item(leaving)))
-            if counts[leaving]:
-                noises[leaving] = self.noise / counts[leaving]
-            else:
-                K[leaving] = K[:, leaving] = 0.0
-                noises[leaving] = 1.0
-        if not counts[entering]:
-            K[entering] = K[:, entering] = k * (counts > 0)
-            K[entering, entering] = k[entering]
-        noises[entering] = self.noise / (counts[entering] + 1)
+            roots.append(self._scale(U[0], leaving, left))
+            if left:
+                noises[leaving - gone] = self.noise / left
+            elif leaving >= gone:
+                K[leaving - gone] = K[:, leaving - gone] = 0.0
+                noises[leaving - gone] = 1.0
+        if not c:
+            K[i] = K[:, i] = k[gone:] * (K.diagonal() > 0)
+            K[i, i] = k[entering]
+        noises[i] = self.noise / (c + 1)
         after = Factor(K, noises, self.noise)
-        U[-1] = after._column(entering)
-        roots.append(self._scale(U[-1], entering, counts.item(entering)))
+        U[-1, gone:] = after._column(i)
+        roots.append(self._scale(U[-1], entering, c))
         return after, U, roots
 
     def _scale(self, z: Array, i: int, c: int) -> float:
@@ -161,11 +178,10 @@ class Factor:
         return solve_factor(self._factor[0], B)
 
 
-def _grown(M: Array, m: int) -> Array:
-    """A copy of M, (m, m) or smaller, with zeros behind."""
-    n = len(M)
-    if n == m:
-        return M.copy(order="C")
-    grown = np.zeros((m, m))
-    grown[:n, :n] = M
+def _grown(M: Array, m: int, gone: int) -> Array:
+    """A copy of M, (m, m) or smaller, with zeros behind, and without the first rows and columns that are `gone`."""
+    n = len(M) - gone
+    grown = np.empty((m - gone, m - gone))
+    grown[:n, :n] = M[gone:, gone:]
+    grown[n:] = grown[:, n:] = 0.0
     return grown

@@ -1,6 +1,6 @@
 """Linear algebra of a window of observations, A = K + λI: the only user of scipy.linalg.
 
-All functions are pure but for `add_outer`, which adds to a matrix in place.
+All functions are pure but for `add_outer` and `add_squares`, which add to a matrix in place.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from driftwise.records import Array
 # fault for every 4 kB. The threshold is raised once a larger block was freed: by this one, which is never written to.
 np.empty(2**20)
 
+SIGNS = np.array([-1.0, 1.0])  # of what an observation that leaves, and one that enters, add to A⁻¹
 JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, ×10, ...
 
 
@@ -113,6 +114,14 @@ def add_outer(M: Array, u: Array, v: Array, *, sign: float) -> Array:
     if not len(u):
         return M
     total: Array = blas.dger(sign, v, u, a=M.T, overwrite_a=1)
+    return total.T
+
+
+def add_squares(M: Array, U: Array) -> Array:
+    """M − u uᵀ + v vᵀ for the two rows u and v of U, written into M, whose rows must be contiguous."""
+    if not len(M):
+        return M
+    total: Array = blas.dgemm(1.0, (SIGNS[:, None] * U).T, U.T, 1.0, M.T, trans_b=1, overwrite_c=1)
     return total.T
 
 

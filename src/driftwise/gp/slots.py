@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,8 @@ from driftwise.gp.buffers import SharedRows
 from driftwise.gp.inverses import Index, Inverse, WindowInverse
 from driftwise.records import Array
 
-CompiledStep = Callable[..., tuple[Array, Array, Array, float, int]]
+CompiledStep = Callable[..., tuple[Array, Array, Array, float]]
+Leftover = tuple[int, Index | None]  # how many slots go before the first in use, or which are kept instead
 
 SPARE = 64  # rows that fit behind those in use before a buffer is copied
 FREE = 8  # slots that may be free, beside a quarter of those in use, before their rows are left out
@@ -31,21 +31,25 @@ class Move(NamedTuple):
     slopes: list[list[float]]  # (q, r): the mean of each column of Y changes by these times Kᵀu
     gain: float  # what the information gain grows by
     freed: int | None  # the slot that was left without an observation
+    kept: slice | Index  # the slots that the next state has
 
     @property
     def forgot(self) -> bool:
         return len(self.U) > 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slots:
-    """Slots have serial numbers, of which the first in use goes up as candidates leave the window."""
+class Slots(NamedTuple):
+    """Slots have serial numbers, of which the first in use goes up as candidates leave the window.
+
+    (A tuple, as `Inverse` is, because it is made at every step, in a third of the time of a frozen dataclass.)
+    """
 
     contents: SharedRows  # the serial number of the slot, (w,), and Y, (w, q), of each observation, oldest first
     rows: SharedRows  # the candidate of each slot, (m,), and K, (m, n)
     first: int  # the serial number of the first slot
     inverse: WindowInverse  # A⁻¹, (m, m)
     noise: float
+    in_order: bool  # whether each observation has a slot of its own, oldest first
 
     @property
     def slots(self) -> Index:
@@ -70,60 +74,104 @@ class Slots:
         mean reward of its candidate, the mean changes by ±(Δ/√g + uᵀȳ) Kᵀu, and the information gain by
         ±(ln((c + 1)√g) − ½ ln λ). (Where rewards are standardised the same holds for ones in place of rewards.)
         """
-        (numbers, Y), (entering, rows) = self.contents.views, self._slot(i, row)
-        (candidates, K), drop = rows.views, int(forget)
+        known = self._known(i)
+        if known is None and forget and self.in_order:
+            return self._slide(i, y, row(i))
+        entering, rows = (len(self.rows), self.rows.append(i, row(i))) if known is None else (known, self.rows)
+        (numbers, Y), (candidates, K), drop = self.contents.views, rows.views, int(forget)
         m, slots = len(candidates), numbers - self.first
         stay = slots[drop:]
         counts, sums = np.bincount(stay, minlength=m), np.bincount(stay, Y[drop:, 0], minlength=m)
-        leaving = slots.item(0) if forget else None
-        inverse, U, roots = self.inverse.step(leaving, entering, counts, K[entering, candidates])
         means = sums / np.maximum(counts, 1)
+        leaving = slots.item(0) if forget else None
+        staying = (0 if leaving is None else counts.item(leaving)), counts.item(entering)
+        gone, kept = (0, None) if leaving is None or staying[0] else leftover(counts, entering)
+        inverse, U, roots = self.inverse.step(leaving, entering, staying, K[entering].take(candidates), gone)
         moves = [(entering, y, 1)] if leaving is None else [(leaving, Y.item(0, 0), -1), (entering, y, 1)]
         slopes, gain = [], (0.5 * drop - 0.5) * math.log(self.noise)
-        for (slot, reward, sign), root, explained in zip(moves, roots, U.dot(means).tolist(), strict=True):
-            c = counts.item(slot)
+        for (slot, reward, sign), c, root, explained in zip(
+            moves, staying[1 - drop :], roots, U.dot(means).tolist(), strict=True
+        ):
             delta = (sums.item(slot) + reward) / (c + 1) - means.item(slot)
             slopes.append(sign * (delta / root + explained))
             gain += sign * math.log((c + 1) * root)
         both = [slopes] if Y.shape[1] == 1 else [slopes, _slopes_of_ones(moves, roots, U, counts)]
-        contents = self.contents.append(self.first + entering, (y, 1.0)[: Y.shape[1]], drop=drop)
-        freed = leaving if leaving is not None and not counts.item(leaving) else None
-        return Slots(contents, rows, self.first, inverse, self.noise), Move(K, U, both, gain, freed)
+        freed = leaving if not staying[0] else None
+        after = self._after(entering, y, drop, rows, inverse, (gone, kept))
+        return after, Move(K, U, both, gain, freed, slice(gone, None) if kept is None else kept)
+
+    def _slide(self, i: int, y: float, row: Array) -> tuple[Slots, Move]:
+        """The same where every observation has a slot of its own, in order, and the one that comes gets a new one."""
+        Y, rows, entering = self.contents.column(1), self.rows.append(i, row, drop=1), len(self.rows)
+        k, K = row.take(rows.column(0, dropped=1)), rows.column(1, dropped=1)
+        inverse, U, (out, into) = self.inverse.step(0, entering, (0, 0), k, 1)
+        explained, target = np.dot(U[:, 1:-1], Y[1:]), (y, 1.0)[: Y.shape[1]]
+        slopes = [
+            [-(Y.item(0, q) / out + explained.item(0, q)), new / into + explained.item(1, q)]
+            for q, new in enumerate(target)
+        ]
+        contents = self.contents.append(self.first + entering, target, drop=1)
+        after = Slots(contents, rows, self.first + 1, inverse, self.noise, in_order=True)
+        return after, Move(K, U, slopes, math.log(into / out), 0, slice(1, None))
 
     def compiled_step(
         self, step: CompiledStep, i: int, y: float, kernel: Array, mean: Array, var: Array, *, forget: bool
-    ) -> tuple[Slots, Array, Array, float, bool]:
-        """The same by `gp/compiled.py`, with the next mean and variance at once, and whether a slot was freed."""
+    ) -> tuple[Slots, Array, Array, float]:
+        """The same by `gp/compiled.py`, with the next mean and variance, and what the information gain grows by."""
         assert isinstance(self.inverse, Inverse)
-        (numbers, Y), (entering, rows) = self.contents.views, self._slot(i, kernel.__getitem__)
-        P, mean, var, gain, stay = step(
-            *(np.ascontiguousarray(self.inverse.P), kernel, rows.views[0], numbers, self.first, Y),
-            *(mean, var, entering, y, int(forget), self.noise),
+        (numbers, Y), known = self.contents.views, self._known(i)
+        entering, rows = (len(self.rows), self.rows.append(i, kernel[i])) if known is None else (known, self.rows)
+        gone, kept = 0, None
+        if forget and not (numbers[1:] == numbers.item(0)).any():
+            gone, kept = leftover(np.bincount(numbers[1:] - self.first, minlength=len(rows)), entering)
+        P, mean, var, gain = step(
+            *(np.ascontiguousarray(self.inverse.P), kernel, rows.column(0), numbers, self.first, Y),
+            *(mean, var, entering, y, int(forget), self.noise, gone),
         )
-        contents = self.contents.append(self.first + entering, (y, 1.0)[: Y.shape[1]], drop=int(forget))
-        return Slots(contents, rows, self.first, Inverse(P, self.noise), self.noise), mean, var, gain, not stay
+        after = self._after(entering, y, int(forget), rows, Inverse(P, self.noise), (gone, kept))
+        return after, mean, var, gain
 
-    def _slot(self, i: int, row: Callable[[int], Array]) -> tuple[int, SharedRows]:
-        """The slot of candidate i: its own, if it has one or had it last, or else a new one behind."""
-        known = (self.rows.views[0] == i).nonzero()[0]
-        return (known.item(0), self.rows) if len(known) else (len(self.rows), self.rows.append(i, row(i)))
+    def _known(self, i: int) -> int | None:
+        """The slot of candidate i, if it has one or had it last."""
+        known = (self.rows.column(0) == i).nonzero()[0]
+        return known.item(0) if len(known) else None
 
-    def kept(self) -> slice | Index | None:
-        """The slots to keep: those behind the first in use, or those in use if many others are free. None: all."""
-        used = self.counts > 0
-        free, first = len(used) - int(np.count_nonzero(used)), int(used.argmax())
-        if free - first > FREE + (len(used) - free) // 4:
-            return used.nonzero()[0]
-        return slice(first, None) if first else None
+    def _after(
+        self, entering: int, y: float, drop: int, rows: SharedRows, inverse: WindowInverse, left: Leftover
+    ) -> Slots:
+        """With y at the slot `entering`, without the first `drop` observations and the slots that are left over."""
+        gone, kept = left
+        q = self.contents.buffers[1].shape[1]
+        contents = self.contents.append(self.first + entering, (y, 1.0)[:q], drop=drop)
+        if kept is None:
+            rows, first = rows.drop(gone) if gone else rows, self.first + gone
+            return Slots(contents, rows, first, inverse, self.noise, in_order(contents, rows, first))
+        (numbers, Y), (candidates, K) = contents.views, rows.views
+        contents = SharedRows.of(np.searchsorted(kept, numbers - self.first), Y, room=SPARE)
+        rows = SharedRows.of(candidates[kept], K[kept], room=SPARE)
+        return Slots(contents, rows, 0, inverse.select(kept), self.noise, in_order(contents, rows, 0))
 
-    def select(self, kept: slice | Index) -> Slots:
-        """Of these slots alone; the others must be free."""
-        inverse = self.inverse.select(kept)
-        if isinstance(kept, slice):
-            return Slots(self.contents, self.rows.drop(kept.start), self.first + kept.start, inverse, self.noise)
-        candidates, K = self.rows.views
-        contents = SharedRows.of(np.searchsorted(kept, self.slots), self.contents.views[1], room=SPARE)
-        return Slots(contents, SharedRows.of(candidates[kept], K[kept], room=SPARE), 0, inverse, self.noise)
+
+def in_order(contents: SharedRows, rows: SharedRows, first: int) -> bool:
+    """Whether each observation has a slot of its own, oldest first; asked of the numbers only where that can be."""
+    w = len(contents)
+    return len(rows) == w and bool((contents.views[0] == np.arange(first, first + w)).all())
+
+
+def leftover(counts: Index, entering: int) -> Leftover:
+    """How many slots before the first in use are dropped, or, if many others are free, which slots are kept instead.
+
+    `counts` are those of the observations that stay, and `entering` is the slot of the one that comes.
+    """
+    first = 0
+    while first != entering and not counts.item(first):
+        first += 1
+    used = int(np.count_nonzero(counts)) + (not counts.item(entering))
+    if len(counts) - first - used <= FREE + used // 4:
+        return first, None
+    in_use = counts > 0
+    in_use[entering] = True
+    return 0, in_use.nonzero()[0]
 
 
 def _slopes_of_ones(moves: list[tuple[int, float, int]], roots: list[float], U: Array, counts: Index) -> list[float]:

@@ -52,7 +52,7 @@ class Cube(Protocol):
 
 def best_of(score: Score, points: Array) -> Array:
     """The row of `points` where `score` is largest, the first of equals."""
-    return points[int(np.argmax(score(points)))]
+    return points[score(points).argmax()]
 
 
 def maximise(score: Score, space: Cube, ask: Ask) -> Array:
