@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.database import Database, metadata
+from driftwise.service.forever import cancelled
 from driftwise.store.schema import Integer
 
 MOMENT = 0.2  # seconds
@@ -63,9 +64,7 @@ class Audit:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await cancelled(self._task)
         await self._flush()
 
     def note(self, who: str, action: str, study: str, detail: str = "") -> None:

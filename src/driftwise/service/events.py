@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.database import Database
+from driftwise.service.forever import cancelled
 from driftwise.service.settings import ServiceSettings
 from driftwise.store import Counts
 
@@ -73,9 +74,7 @@ class Events:
     async def stop(self) -> None:
         self.finish()
         if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await cancelled(self._task)
 
     def nudge(self, name: str) -> None:
         if self._followers:

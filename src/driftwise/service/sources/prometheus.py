@@ -43,12 +43,14 @@ async def value(client: httpx.AsyncClient, address: str, query: str, at: float) 
     try:
         status, text = await _get(client, f"{address.rstrip('/')}/api/v1/query", {"query": query, "time": f"{at:.3f}"})
         body = json.loads(text)
-    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError) as error:
-        raise SourceAway(f"{where} does not answer as Prometheus does: {error!r:.200}") from None
+    except (ValueError, RecursionError):
+        raise SourceAway(f"{where} does not answer as Prometheus does: that is no JSON") from None
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+        raise SourceAway(f"{where} does not answer: {error!r:.200}") from None
     if status >= 500:
         raise SourceAway(f"{where} answered {status}")
     if not isinstance(body, dict) or (body.get("status") == "success" and not isinstance(body.get("data"), dict)):
-        raise SourceAway(f"{where} does not answer as Prometheus does: {body!r:.80}")
+        raise SourceAway(f"{where} does not answer as Prometheus does")  # what it says is not for the reader of a plan
     if body.get("status") != "success":
         raise SourceRefused(f"Prometheus refuses the query: {str(body.get('error', ''))[:300]}")
     return number_in(body["data"])
