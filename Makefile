@@ -26,8 +26,8 @@ test: .venv/ready
 # by now; that is not ours to mend, so a deprecation is no error here. These are the tests of what
 # other packages do for us: linear algebra, databases, commands, HTTP. What is marked slow (kills, interrupts, damage, the
 # fuzz) says nothing about versions, nor does arithmetic of ours on top of what is tested here; both run with `make test`.
-VERSIONS = -m "not slow" tests/gp tests/store tests/contracts tests/study tests/cli tests/service tests/test_plots.py \
-	tests/test_codec.py tests/test_threads.py
+VERSIONS = -m "not slow" tests/gp tests/store tests/cli tests/service tests/study/test_study.py tests/study/test_resume.py \
+	tests/test_plots.py tests/test_codec.py tests/test_threads.py
 
 test-lowest:
 	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest

@@ -31,7 +31,7 @@ def test_all_of_them_are_listed_and_long_ones_are_cut_with_the_command_that_show
     printed = suites().stdout
     for s in SUITES.values():
         assert s.citation.split(",")[0] in printed
-    assert "… and 60 more: driftwise suites drift-zoo" in printed
+    assert "… and 96 more: driftwise suites drift-zoo" in printed
 
 
 def test_json_has_everything_and_quick_its_sizes():

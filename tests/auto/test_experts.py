@@ -152,11 +152,8 @@ def test_what_is_seen_again_is_no_outlier():
     assert ignored(4) == ()
 
 
-def dense(expert, data, now, X, pending=(), *, level=True, best=None):
-    """μ and σ at X by dense algebra, the expert's own signal variance among them; pending points tell their mean.
-
-    Without the `level`, σ of an expert that has one is that of the difference to the observation `best`.
-    """
+def dense(expert, data, now, X, pending=(), *, level=True):
+    """μ and σ at X by dense algebra, the expert's own signal variance among them; pending points tell their mean."""
     first, at = data.place(expert.since), np.array([data.clock_at(now)])
     x, t = data.X[first:], data.clock[first:]
     A = covariance(expert, x, t, x, t) + np.diag(noise(expert, data.numbers[first:]))
@@ -168,20 +165,9 @@ def dense(expert, data, now, X, pending=(), *, level=True, best=None):
     when = np.concatenate([t, np.repeat(at, len(pending))])
     A = covariance(expert, told, when, told, when)
     A += np.diag(np.concatenate([noise(expert, data.numbers[first:]), np.full(len(pending), expert.noise)]))
-    if expert.level and not level:
-        X, here = np.vstack([X, data.X[best]]), np.append(here, at)
     k = covariance(expert, X, here, told, when, level=level)
-    C = covariance(expert, X, here, X, here, level=level) - k @ np.linalg.solve(A, k.T)
-    if expert.level and not level:
-        D = np.hstack([np.eye(len(X) - 1), -np.ones((len(X) - 1, 1))])
-        C = D @ C @ D.T
-    return mean, scale * np.sqrt(np.diagonal(C))
-
-
-def best_of(data, experts, shares, now):
-    """The observation with the largest mean, without the level."""
-    means = [dense(e, data, now, data.X, level=False, best=0)[0] for e in experts]
-    return int(np.argmax(shares @ means))
+    prior = np.diagonal(covariance(expert, X, here, X, here, level=level))
+    return mean, scale * np.sqrt(prior - np.einsum("mn,nm->m", k, np.linalg.solve(A, k.T)))
 
 
 def optimistic(shares, each, beta, experts=EXPERTS):
@@ -214,8 +200,7 @@ def test_the_mixture_is_that_of_posteriors():
     np.testing.assert_allclose(got[0], mean, atol=1e-9)
     np.testing.assert_allclose(got[1], np.sqrt(square - mean**2), atol=1e-8)
     np.testing.assert_allclose(mixture.weights(X) @ data.targets, mean, atol=1e-9)
-    best = best_of(data, EXPERTS, shares, now)
-    rest = [dense(e, data, now, X, level=False, best=best) for e in EXPERTS]  # optimism: what settings differ in
+    rest = [dense(e, data, now, X, level=False) for e in EXPERTS]  # optimism: what settings differ in
     np.testing.assert_allclose(mixture.optimism(X, 2.0), optimistic(shares, rest, 2.0), atol=1e-5)
     heaviest = optimistic(shares[-1:], rest[-1:], 2.0, EXPERTS[-1:])
     np.testing.assert_allclose(mixture.optimism(X, 2.0, least=0.28), heaviest, atol=1e-5)
@@ -259,8 +244,7 @@ def test_imagined_points_are_posteriors_told_their_own_mean():
     pending = [(0.2, 0.3), (0.9, 0.1)]
     mixture, shares = mixed(data, EXPERTS, now)
     imagined = mixture.imagine(pending)
-    best = best_of(data, EXPERTS, shares, now)
-    each = [dense(e, data, now, X, pending, level=False, best=best) for e in EXPERTS]
+    each = [dense(e, data, now, X, pending, level=False) for e in EXPERTS]
     np.testing.assert_allclose(imagined.optimism(X, 2.0), optimistic(shares, each, 2.0), atol=1e-5)
     np.testing.assert_allclose(imagined.predict(X)[0], mixture.predict(X)[0], atol=1e-9)
 

@@ -27,8 +27,6 @@ from driftwise.records import Array, Observation, Point
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
 SCANNING = 0.5  # share of the weight of the experts that are evaluated in a scan of a box
 CLIMBING = 0.95  # and in the climbs that go on from there
-NEWEST = 48  # observations among which the best setting so far is looked for
-NEARLY_NOTHING = 1e-3  # correlation in time below which the gradient may be wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +111,6 @@ class Mixture:
             total[rows] = stacked.weight @ m + (stacked.weight * bonus) @ s
             steep = (bonus * stacked.scale**2)[:, None] / np.maximum(s, 1e-12)
             C = stacked.alpha[:, None, :] - steep[:, :, None] * stacked.times_factor(v, transposed=True)
-            if stacked.incumbent is not None:  # −∂k(x, r)/∂x
-                r = stacked.incumbent
-                C[:, :, r] -= steep * (stacked.relative / np.maximum(stacked.decay[:, r], NEARLY_NOTHING))[:, None]
             [slopes[rows]] = self._slopes(X[rows], stacked, (C, steep))
         return total, slopes
 
@@ -196,31 +191,18 @@ class Mixture:
         enough = 1 + int(np.searchsorted(np.cumsum(self.shares[self._order]), least - 1e-9))
         return self._stacks.setdefault(enough, Stacked(self.predictors[:enough], len(self._X)))
 
-    @cached_property
-    def _incumbent(self) -> int | None:
-        """The index of the best of the last NEWEST observations, if a level moves: by Σ w_e μ_e, without the level."""
-        if not len(self) or not any(p.level_variance for p in self.predictors):
-            return None
-        first, total = max(len(self) - NEWEST, 0), np.empty(min(len(self), NEWEST))
-        for rows, stacked, (mean, _, _) in self._evaluated(self.data.X[first:], level=False, relative=False):
-            total[rows] = stacked.weight @ mean
-        return first + int(np.argmax(total))
-
     def _evaluated(
-        self, X: Array, *, least: float = 1.0, level: bool = True, relative: bool = True
+        self, X: Array, *, least: float = 1.0, level: bool = True
     ) -> Iterator[tuple[slice, Stacked, tuple[Array, Array, Array]]]:
         """The moments of the heaviest experts at the rows of X, one block of rows after the other."""
-        stacked, kr = self.heaviest(least), None
+        stacked = self.heaviest(least)
         kernels = [self.bank.kernel(shape) for shape in stacked.shapes]
-        if relative and not level and self._incumbent is not None:
-            stacked = replace(stacked, incumbent=self._incumbent)
-            kr = np.array([kernel(self._X[[self._incumbent]], self._X)[0] for kernel in kernels])
         size = max(BLOCK // (len(stacked.predictors) * max(len(self._X), 1)), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             k = np.array([kernel(X[rows], self._X) for kernel in kernels])
             prior = np.array([kernel.diagonal(X[rows]) for kernel in kernels])
-            mean, std, v = stacked.moments(k, prior, kr, level=level)
+            mean, std, v = stacked.moments(k, prior, level=level)
             for e, predictor in enumerate(stacked.predictors):
                 known = self.bank.mean(predictor.fit.expert.kernel, X[rows])
                 if known is not None:

@@ -71,16 +71,10 @@ class Predictor:
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """Predictors of E experts about n points, stacked; 0 for the points before an expert's first.
-
-    `incumbent` is the index of the best point r so far. Where a level moves, only f + h is observed, so that f is known
-    up to a constant at best. What exploring may gain is f(x) − f(r), and σ_e is the standard deviation of that: the
-    same formula with k(x) − k(r) in place of k(x), and k(x,x) − 2k(x,r) + k(r,r) in place of k(x,x).
-    """
+    """Predictors of E experts about n points, stacked; 0 for the points before an expert's first."""
 
     predictors: tuple[Predictor, ...]
     n: int
-    incumbent: int | None = None
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -133,27 +127,15 @@ class Stacked:
             whole[self.n - len(row) :] = row
         return stack
 
-    @cached_property
-    def relative(self) -> Array:
-        """1 for an expert whose σ_e is relative to the incumbent, else 0: (E,)."""
-        return np.array([float(self.incumbent is not None and p.level_variance > 0) for p in self.predictors])
-
-    def moments(self, k: Array, prior: Array, kr: Array | None = None, *, level: bool) -> tuple[Array, Array, Array]:
+    def moments(self, k: Array, prior: Array, *, level: bool) -> tuple[Array, Array, Array]:
         """μ_e, σ_e, both (E, m), and v = k_eᵀW_eᵀ, (E, m, n), from each shape's k(x), (S, m, n), and k(x, x), (S, m).
 
-        They are those of the reward with its moving `level`, or of the function alone; with k(r), (S, n), σ_e may be
-        relative to the incumbent.
+        They are those of the reward with its moving `level`, or of the function alone.
         """
-        k, prior = k[self.shape_index], prior[self.shape_index]
-        ke = k * self.decay[:, None, :]
+        ke, prior = k[self.shape_index] * self.decay[:, None, :], prior[self.shape_index]
         if level and self.level_variance.any():
             ke, prior = ke + self.level[:, None, :], prior + self.level_variance[:, None]
-        mean = (ke @ self.alpha[:, :, None])[:, :, 0]
-        if kr is not None:
-            kr, r = self.relative[:, None] * kr[self.shape_index], self.incumbent
-            prior = prior + kr[:, r, None] - 2 * self.relative[:, None] * k[:, :, r]
-            ke = ke - (kr * self.decay)[:, None, :]
-        v = self.times_factor(ke)
+        mean, v = (ke @ self.alpha[:, :, None])[:, :, 0], self.times_factor(ke)
         variance = prior - np.einsum("emn,emn->em", v, v)
         # rounding can leave −1e−17
         return mean, self.scale[:, None] * np.sqrt(np.maximum(np.minimum(variance, prior), 0.0)), v
