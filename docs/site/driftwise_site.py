@@ -15,6 +15,7 @@ ELSEWHERE = {
     "CHANGELOG.md": "changes.md",
     "README.md": "index.md",
     "examples/tune_real_program/README.md": "examples/tune-real-program.md",
+    "examples/live/README.md": "examples/live.md",
     "examples/own-package": "gallery.md#a-package-of-your-own",
     "examples": "gallery.md",
 }
