@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,18 @@ class Observation:
     repeats: int = 1  # `y` is the mean of so many readings; their noise is the policy's own unless `std` is given
     measures: tuple[tuple[str, float], ...] = ()  # what else was measured, for example a latency, by name
     failed: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Observation) and alike(self, other)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two records have equal fields, a NaN being equal to itself.
+
+    Tuples compare so. A dataclass did, too, until Python 3.13, which compares field by field.
+    """
+    values = attrgetter(*one.__dataclass_fields__)
+    return bool(values(one) == values(other))
 
 
 def failure(number: int, at: float, x: Point, measures: tuple[tuple[str, float], ...] = ()) -> Observation:

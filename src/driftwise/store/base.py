@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
-from driftwise.records import Observation, Point
+from driftwise.records import Observation, Point, alike
 
 Result = TypeVar("Result")
 
@@ -53,6 +53,9 @@ class Outcome:
             object.__setattr__(self, "y", math.nan)  # this very object, so that equal outcomes compare equal
         if len(self.measures) > 1:
             object.__setattr__(self, "measures", tuple(sorted(self.measures)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outcome) and alike(self, other)
 
 
 FAILED = Outcome(math.nan, failed=True)
