@@ -9,7 +9,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -49,6 +49,7 @@ class Catalogue:
     group: str  # of entry points
     built_in: Mapping[str, Any]
     check: Callable[[str, Any], Any]
+    refused: Mapping[str, str] = field(default_factory=dict)  # names that mean something else, and what
 
     def find(self, name: Any) -> Any:
         """What is meant by a name."""
@@ -58,6 +59,8 @@ class Catalogue:
             return self.check(name, imported(name))
         offers = self._offers().get(name, []) if isinstance(name, str) else []
         if not offers:
+            if isinstance(name, str) and name in self.refused:
+                raise InvalidInput(self.refused[name])
             raise NotFoundError(
                 f"no {self.kind} is called {checks.shown(name)}; there are {', '.join(self.names())}; "
                 f"one of your own is written module:Name"

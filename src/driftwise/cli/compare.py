@@ -67,7 +67,7 @@ def compare(
     if out is not None:
         files.check(out, inputs=[rewards, points])
     asked = recording.options(rewards, points, minimize=minimize, time=time, gaps=gaps)
-    contenders = [parse.policy(spec) for spec in policy]
+    contenders = parse.entrants(policy)
     if len({c.label for c in contenders}) < len(contenders):
         raise InvalidInput("each --policy must be a different one; drop the repeated one or change an option")
     with show.progress() as progress:

@@ -39,8 +39,9 @@ def run(
     case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, help="Worlds and noises of each case, counted from 0; the case's own if not given."),
+        typer.Option(min=1, help="Worlds and noises of each case, counted from --first; the case's own if not given."),
     ] = None,
+    first: Annotated[int, typer.Option(min=0, max=2**32, help="The first seed.")] = 0,
     horizon: Annotated[
         int | None, typer.Option(min=1, help="Lay every case out for this many steps; its own number if not given.")
     ] = None,
@@ -81,17 +82,18 @@ def run(
     options = recording.options(rewards, points, minimize=minimize, time=time, gaps=gaps)
     trials = experiment.plan(
         _suites(suite or [], env or [], rewards, points, quick, options),
-        [parse.policy(spec) for spec in policy],
+        parse.entrants(policy),
         seeds=seeds,
         horizon=horizon,
         pattern=case,
+        first=first,
     )
     performer = engine_named(engine, jobs=jobs, address=address)
     with show.progress() as progress, parse.making(", ".join(policy)):
         progress.add_task("policies", total=None)
         experiment.check(trials)
     asked = {"suites": suite or [], "policies": policy, "case": case, "seeds": seeds, "horizon": horizon}
-    asked |= {"envs": env} if env else {}
+    asked |= ({"first": first} if first else {}) | ({"envs": env} if env else {})
     asked |= {"quick": quick} | ({} if rewards is None else {"rewards": rewards.name} | options)
     with Folder(out) as folder:
         _note(folder, asked)

@@ -13,10 +13,11 @@ from driftwise.feasible import Limit
 from driftwise.gp.kernels import RBF, Kernel, Linear, Matern
 from driftwise.lookup import is_imported
 from driftwise.policies import checked
+from driftwise.policies.registry import ORACLE
 from driftwise.spaces import Choice, Float, Int, Parameter, Space
 
 if TYPE_CHECKING:
-    from driftwise.lab.trials import Contender
+    from driftwise.lab.trials import Contender, Entrant
 
 KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
 
@@ -32,6 +33,21 @@ def policy(spec: str) -> Contender:
 
     name, options = named(spec, what="a policy")
     return Contender(spec, name, tuple(checked(name, options).items()))
+
+
+def entrants(specs: Iterable[str]) -> list[Entrant]:
+    """Policies as `policy` reads them, and the reference `oracle`, at each of its widths unless one is given.
+
+    >>> [entrant.label for entrant in entrants(["auto", "oracle:width=2"])]
+    ['auto', 'oracle:width=2']
+    """
+    from driftwise.lab.oracle import references
+
+    found: list[Entrant] = []
+    for spec in specs:
+        name, options = named(spec, what="a policy")
+        found += references(options) if name == ORACLE else [policy(spec)]
+    return found
 
 
 def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:

@@ -1,8 +1,9 @@
 """Worlds, simulated and recorded, the registry of the built-in ones, and `ENVIRONMENTS`, which finds any by its name.
 
 Read, in this order: `world` (what a world is), `rkhs`, `drift`, `levels` and `noise` (its parts), `playback` and
-`optimum` (how f_t and its maximum are computed), `catalogue` (the named worlds, published and ours), `moving`, `swept`
-and `functions` (worlds that are formulas in time), `recorded` and `csv_sheet` (your recordings), `datasets` (data).
+`optimum` (how f_t and its maximum are computed), `truth` (what a world truly is), `catalogue` (the named worlds,
+published and ours), `moving`, `swept` and `functions` (worlds that are formulas in time), `recorded` and `csv_sheet`
+(your recordings), `datasets` (data).
 """
 
 from __future__ import annotations

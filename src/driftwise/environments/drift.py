@@ -20,7 +20,10 @@ Draw = Callable[[int], Array]  # j ↦ coefficients of g_j, (m,): independent of
 
 
 class Drift(Protocol):
-    """How the function changes over time. `chained` is true if f_t is computed from f_{t−1}."""
+    """How the function changes over time. `chained` is true if f_t is computed from f_{t−1}.
+
+    Those that combine draws by weights of time alone also know their `covariance(s, t)`, in units of one draw's.
+    """
 
     chained: ClassVar[bool] = False
 
@@ -35,6 +38,9 @@ class Still(Drift):
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         return draw(0)
+
+    def covariance(self, s: Array, t: Array) -> Array:
+        return np.ones(np.broadcast_shapes(s.shape, t.shape))
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,10 @@ class Abrupt(Drift):
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         return draw(self.piece(t))
 
+    def covariance(self, s: Array, t: Array) -> Array:
+        """1 within a piece, and 0 across a change."""
+        return (np.searchsorted(self.times, s) == np.searchsorted(self.times, t)).astype(float)
+
 
 @dataclass(frozen=True)
 class Slow(Drift):
@@ -75,6 +85,10 @@ class Slow(Drift):
         share = (t - self.knots[j]) / (self.knots[j + 1] - self.knots[j])
         return (1 - share) * draw(j) + share * draw(j + 1)
 
+    def covariance(self, s: Array, t: Array) -> Array:
+        hats = np.eye(len(self.knots))
+        return sum(np.interp(s, self.knots, hat) * np.interp(t, self.knots, hat) for hat in hats)  # type: ignore[return-value]
+
 
 @dataclass(frozen=True)
 class Rotating(Drift):
@@ -88,6 +102,9 @@ class Rotating(Drift):
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
         angle = 2 * math.pi * (t - 1) / self.period
         return math.cos(angle) * draw(0) + math.sin(angle) * draw(1)
+
+    def covariance(self, s: Array, t: Array) -> Array:
+        return np.cos((2 * math.pi / self.period) * (s - t))
 
 
 @dataclass(frozen=True)
@@ -109,6 +126,9 @@ class Chain(Drift):
             return draw(1)
         return math.sqrt(1 - self.epsilon) * before + math.sqrt(self.epsilon) * draw(t)
 
+    def covariance(self, s: Array, t: Array) -> Array:
+        return np.power(1 - self.epsilon, np.abs(s - t) / 2)
+
 
 @dataclass(frozen=True)
 class Storm(Drift):
@@ -127,6 +147,9 @@ class Storm(Drift):
             return before
         return Chain(self.epsilon).at(t, draw, before)
 
+    def covariance(self, s: Array, t: Array) -> Array:
+        return Chain(self.epsilon).covariance(np.maximum(s, self.calm), np.maximum(t, self.calm))
+
 
 @dataclass(frozen=True)
 class Trend(Drift):
@@ -142,9 +165,16 @@ class Trend(Drift):
         checks.settle(self, period=checks.positive, over=partial(checks.count, least=2))
 
     def at(self, t: int, draw: Draw, before: Array | None) -> Array:
-        share = min((t - 1) / (self.over - 1), 1.0)
+        share = float(self.share(np.array(t)))
         season = Rotating(self.period).at(t, draw, None)
         return (season + (1 - share) * draw(2) + share * draw(3)) / math.sqrt(2)
+
+    def share(self, t: Array) -> Array:
+        return np.minimum((t - 1) / (self.over - 1), 1.0)
+
+    def covariance(self, s: Array, t: Array) -> Array:
+        a, b = self.share(s), self.share(t)
+        return (Rotating(self.period).covariance(s, t) + (1 - a) * (1 - b) + a * b) / 2
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,10 @@ class LevelPath(Protocol):
 
     def at(self, t: int, draw: Draw, before: float | None) -> float: ...
 
+    def covariance(self, s: Array, t: Array) -> Array:
+        """E h(s) h(t), element by element."""
+        ...
+
 
 @dataclass(frozen=True)
 class CyclingLevel:
@@ -71,6 +75,10 @@ class CyclingLevel:
 
     def at(self, t: int, draw: Draw, before: float | None) -> float:
         return math.sqrt(2) * self.std * math.sin(2 * math.pi * t / self.period + math.pi * float(draw(0)[-1]))
+
+    def covariance(self, s: Array, t: Array) -> Array:
+        """s² cos(2π(s − t)/period): φ, normal of standard deviation π, is uniform on the circle to 3e-9."""
+        return self.std**2 * np.cos((2 * math.pi / self.period) * (s - t))
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,9 @@ class WalkingLevel:
     def at(self, t: int, draw: Draw, before: float | None) -> float:
         return 0.0 if before is None else before + self.std * math.sqrt(6 / self.over) * float(draw(t)[-1])
 
+    def covariance(self, s: Array, t: Array) -> Array:
+        return self.std**2 * 6 / self.over * (np.minimum(s, t) - 1)
+
 
 @dataclass(frozen=True)
 class JumpingLevel:
@@ -93,6 +104,9 @@ class JumpingLevel:
 
     def at(self, t: int, draw: Draw, before: float | None) -> float:
         return self.std * float(draw(bisect_left(self.times, t))[-1])
+
+    def covariance(self, s: Array, t: Array) -> Array:
+        return self.std**2 * (np.searchsorted(self.times, s) == np.searchsorted(self.times, t))
 
 
 @dataclass(frozen=True)

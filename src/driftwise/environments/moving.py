@@ -16,9 +16,10 @@ from driftwise.environments.noise import Noise
 from driftwise.environments.optimum import highest
 from driftwise.environments.playback import BLOCK, KEPT, place
 from driftwise.environments.rkhs import Expansion
+from driftwise.environments.truth import WorldTruth, covariance_of, unknown
 from driftwise.environments.world import KnownOptimum
 from driftwise.errors import InvalidInput
-from driftwise.gp.kernels import RBF, Kernel, Matern, as_kernel
+from driftwise.gp.kernels import RBF, Combined, Kernel, Matern, as_kernel
 from driftwise.records import Array
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Space
@@ -82,6 +83,12 @@ class Moving(KnownOptimum):
         if self._index and -1 not in known:
             return self._row(t)[known]  # from the table that the optimum is taken from
         return self._at(t, X)
+
+    def truth(self) -> WorldTruth:
+        """The covariance of f_t(x) over space and time, and the noise, where the path knows it."""
+        if not isinstance(self.path, Translated):
+            raise unknown(f"nothing about {type(self.path).__name__} is random")
+        return WorldTruth(Translating(self.path), self.noise)
 
     def variation(self, horizon: int) -> float:
         """P_T = Σ_{t<T} ‖f_{t+1} − f_t‖_H; nan if the functions are in no known RKHS."""
@@ -189,8 +196,39 @@ class Translated:
         wave: Array = np.arcsin(np.sin(2 * math.pi * (t - 1) / self.period))
         return 2 / math.pi * self.reach * wave
 
+    def back(self, X: Array, t: Array) -> Array:
+        """x − s(t) e for each row of X at its own time: (n, d)."""
+        X = np.array(X, dtype=float)
+        X[:, self.axis] -= self.shift(t)
+        return X
+
     def drawn(self, seed: int) -> _Translation:
         return _Translation(self, self.basis.draw(generator(seed, 0, Stream.WORLD)))
+
+
+@dataclass(frozen=True)
+class Translating(Combined):
+    """Cov[f_s(x), f_t(y)] = k(x − s(s) e, y − s(t) e) over rows (x, t), k the covariance of the function that moves."""
+
+    path: Translated
+
+    def __call__(self, X: Array, Y: Array) -> Array:
+        return self._kernel(self._back(X), self._back(Y))
+
+    def diagonal(self, X: Array) -> Array:
+        return self._kernel.diagonal(self._back(X))
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        """∂/∂x, and 0 for time, which is not chosen: (n, m, d + 1)."""
+        inner = self._kernel.gradient(self._back(X), self._back(Y))
+        return np.concatenate([inner, np.zeros((*inner.shape[:2], 1))], axis=2)
+
+    @property
+    def _kernel(self) -> Kernel:
+        return covariance_of(self.path.basis)
+
+    def _back(self, X: Array) -> Array:
+        return self.path.back(X[:, :-1], X[:, -1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,10 +241,10 @@ class _Translation:
         return None
 
     def value(self, X: Array, t: Array) -> Array:
-        return self.path.basis.features(self._back(X, t)) @ self.a
+        return self.path.basis.features(self.path.back(X, t)) @ self.a
 
     def gradient(self, X: Array, t: Array) -> tuple[Array, Array]:
-        X = self._back(X, t)
+        X = self.path.back(X, t)
         return self.path.basis.features(X) @ self.a, np.einsum("m,nmd->nd", self.a, self.path.basis.gradient(X))
 
     def best_x(self, t: int) -> Array | None:
@@ -221,8 +259,3 @@ class _Translation:
             squared = 2 * (itself - float(self.a @ self.path.basis.kernel(C, moved) @ self.a))
             total += math.sqrt(max(squared, 0.0))  # rounding can leave −1e−17
         return total
-
-    def _back(self, X: Array, t: Array) -> Array:
-        X = np.array(X, dtype=float)
-        X[:, self.path.axis] -= self.path.shift(t)
-        return X

@@ -18,6 +18,7 @@ from driftwise.environments.noise import Noise, as_noise
 from driftwise.environments.optimum import maxima, scan_points
 from driftwise.environments.playback import KEPT, Playback, place
 from driftwise.environments.rkhs import Basis, Described, as_basis
+from driftwise.environments.truth import WorldTruth, in_space_and_time
 from driftwise.gp.kernels import Kernel
 from driftwise.records import Array, Point
 from driftwise.rng import generator
@@ -151,6 +152,10 @@ class World(KnownOptimum):
         if -1 not in known:
             return self._playback.values(t)[known]
         return self.basis.features(X) @ self._playback.coefficients(t)
+
+    def truth(self) -> WorldTruth:
+        """The covariance of f_t(x) over space and time, and the noise: what the lab's `oracle` is told."""
+        return WorldTruth(in_space_and_time(self.basis, self.drift), self.noise)
 
     def norm(self, t: int) -> float:
         """‖f_t‖_H."""

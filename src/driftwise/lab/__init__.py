@@ -4,6 +4,7 @@ Read, in this order:
 
     run           one policy in one world, step by step
     cases         what policies are run on; `suites` and `zoo` list what there is, `recordings` adds a user's own
+    oracle        a reference that is told what a world truly is
     trials        one policy on one case with one seed: a job, and what came of it
     engine        performs jobs, in this process, in many, or on a Ray cluster (`cluster`)
     results       a folder of results; `experiment` runs what is missing there

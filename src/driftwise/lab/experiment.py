@@ -27,11 +27,12 @@ def plan(
     seeds: int | None = None,
     horizon: int | None = None,
     pattern: str = "*",
+    first: int = 0,
 ) -> list[Trial]:
     """Every contender on every case and seed, case by case and seed by seed, so that what is done can be compared.
 
     Without `seeds` or `horizon` each case has its own; a world is laid out for its horizon, so that its changes are at
-    parts of it whatever it is. `pattern` is a glob of case names.
+    parts of it whatever it is. `pattern` is a glob of case names, and `first` is the first seed.
     """
     sized = [
         (suite.name, _sized(case, horizon, seeds))
@@ -47,7 +48,7 @@ def plan(
     trials = [
         Trial(contender, suite, case, case.horizon, seed)
         for suite, case in sized
-        for seed in range(case.seeds)
+        for seed in range(first, first + case.seeds)
         for contender in contenders
     ]
     if len({trial.key for trial in trials}) < len(trials):

@@ -12,6 +12,7 @@ from driftwise.lab import statistics
 from driftwise.lab.results import Results
 from driftwise.lab.statistics import Interval, bootstrap
 from driftwise.lab.trials import checkpoints
+from driftwise.policies.registry import ORACLE
 from driftwise.records import Array
 
 EARLY = 0.1  # of the horizon: a curve's exponent is measured after it
@@ -95,13 +96,15 @@ def exponent(curve: Array, horizon: int) -> float:
 
 
 def cautions(tables: Sequence[CaseTable]) -> list[str]:
-    """Where too few seeds were run for any difference to be significant: a sentence for each number of policies."""
+    """What to mind: that the oracle is a reference, and where too few seeds can show no difference."""
     few: dict[int, int] = {}
     for table in tables:
         policies = len(table.lines)
         if policies > 1 and table.seeds < statistics.fewest_seeds(policies):
             few[policies] = few.get(policies, 0) + 1
-    return [
+    told = any(line.policy.startswith(f"{ORACLE}:") for table in tables for line in table.lines)
+    reference = [f"{ORACLE} is a reference: it is told what the world truly is, and is no policy for a live system."]
+    return (reference if told else []) + [
         f"Too few seeds on {cases} of {len(tables)} cases: with {policies} policies no difference can be significant "
         f"on fewer than {statistics.fewest_seeds(policies)} seeds, so that all of them count as level there."
         for policies, cases in sorted(few.items())

@@ -20,7 +20,7 @@ from driftwise.policies.base import (
 from driftwise.policies.gp_ucb import GpUcb
 from driftwise.policies.own import a_policy_class, fields_in, made_from
 from driftwise.policies.random import Random
-from driftwise.policies.registry import Home, Registry
+from driftwise.policies.registry import ORACLE, Home, Registry
 from driftwise.policies.restart import Restart
 from driftwise.policies.setup import Options, check_options, options_in
 from driftwise.policies.window import Window
@@ -56,7 +56,11 @@ HOMES = {
 }
 REGISTRY = Registry({name: Home(f"driftwise.{module}", cls) for name, (module, cls) in HOMES.items()})
 
-POLICIES = Catalogue("policy", "driftwise.policies", REGISTRY, a_policy_class)
+NO_POLICY = {
+    ORACLE: f"{ORACLE} is no policy but a reference of the lab, which is told what a simulated world truly is; "
+    "use auto, or driftwise lab run --policy oracle"
+}
+POLICIES = Catalogue("policy", "driftwise.policies", REGISTRY, a_policy_class, NO_POLICY)
 
 __all__ = [
     "POLICIES",

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+ORACLE = "oracle"  # a reference of the lab, and no policy
+
 
 class Home(NamedTuple):
     """Where the class of a policy is defined."""
