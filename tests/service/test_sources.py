@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -18,6 +19,7 @@ import pytest
 
 from driftwise import Float, Study
 from driftwise.errors import InvalidInput
+from driftwise.service.forever import Forever
 from driftwise.service.sources.plan import SourcePlan
 from driftwise.service.sources.prometheus import SourceRefused, number_in
 
@@ -211,6 +213,43 @@ def test_settings_as_files_and_as_flags(served, place, study, tmp_path):
         body = {"context": {"targetingKey": key}}
         found = httpx.post(f"{url}/ofrep/v1/evaluate/flags/web.x", json=body).json()
         assert found["variant"] == study.pending()[1].id
+
+
+def test_between_two_steps_everybody_keeps_the_last_setting(served, place, study, tmp_path):
+    url, place.x = served(tmp_path / "a.db"), 0.5
+    begin(url, place, apply="flag", target="")
+    body, variants = {"context": {"targetingKey": "a"}}, []
+
+    def evaluated() -> int:
+        found = httpx.post(f"{url}/ofrep/v1/evaluate/flags/web.x", json=body)
+        variants.append(found.json().get("variant"))
+        return found.status_code
+
+    wait(lambda: evaluated() == 200)
+    del variants[:-1]
+    wait(lambda: evaluated() != 200 or study.describe().counts.told >= 5)
+    assert None not in variants
+    numbers = [int(each.partition("-")[0]) for each in variants]
+    assert numbers == sorted(numbers)
+
+
+def test_what_is_done_again_and_again_is_done_at_once_if_there_is_more():
+    async def seen() -> list[int]:
+        done = list[int]()
+
+        async def work() -> None:
+            done.append(len(done))
+            if len(done) < 3:
+                again.soon()
+
+        again = Forever("test", work, pause=1e6)
+        await again.start()
+        for _ in range(100):
+            await asyncio.sleep(0)
+        await again.stop()
+        return done
+
+    assert asyncio.run(seen()) == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -12,11 +13,16 @@ logger = logging.getLogger("driftwise.service")
 
 
 class Forever:
-    """Calls `work` with a pause after each time. An error is logged, and does not end it."""
+    """Calls `work` with a pause after each time, which `soon` cuts short. An error is logged, and does not end it."""
 
     def __init__(self, name: str, work: Callable[[], Awaitable[None]], pause: float) -> None:
         self._name, self._work, self._pause = name, work, pause
         self._task: asyncio.Task[None] | None = None
+        self._more = asyncio.Event()
+
+    def soon(self) -> None:
+        """There is more to do already."""
+        self._more.set()
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._run())
@@ -27,13 +33,16 @@ class Forever:
 
     async def _run(self) -> None:
         while True:
+            self._more.clear()
             try:
                 await self._work()
             except (DriftwiseError, TimeoutError) as error:  # a store that is away comes back
                 logger.warning("%s: %s", self._name, error)
             except Exception:  # a bug of ours must not end what others wait for
                 logger.exception(self._name)
-            await asyncio.sleep(self._pause)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._pause):
+                    await self._more.wait()
 
 
 async def cancelled(*tasks: asyncio.Task[None]) -> None:

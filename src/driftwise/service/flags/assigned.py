@@ -35,7 +35,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Flagged:
-    """A study that has flags. `measured` is the key of the setting that its source measures now, if it has one."""
+    """A study that has flags. `measured` is the key of the setting that its source applied last, if it has one."""
 
     number: int
     name: str
@@ -48,9 +48,9 @@ def flagged(connection: sa.Connection) -> dict[str, Flagged]:
     rows: Any = connection.execute(named(tables.plans))
     found = {row.name: Flagged(row.study, row.name, FlagPlan.from_json(row.plan)) for row in rows}
     for at in map(LoopState.of, connection.execute(named(sources.plans))):
-        if at.plan.apply == "flag" and at.applied is not None:
+        if at.plan.apply == "flag" and at.key_in_use is not None:
             study = found.get(at.study, Flagged(at.number, at.study, FlagPlan()))
-            found[at.study] = replace(study, measured=at.key)
+            found[at.study] = replace(study, measured=at.key_in_use)
     return found
 
 

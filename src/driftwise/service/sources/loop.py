@@ -40,7 +40,16 @@ class LoopState:
     @property
     def key(self) -> str:
         """With which the study is asked: a plan that is set again repeats no settings of this one."""
-        return f"source {self.run} {self.step}"
+        return self._key_of(self.step)
+
+    @property
+    def key_in_use(self) -> str | None:
+        """That of the setting which is applied now: until this step's is, it is the last step's, if there was one."""
+        step = self.step if self.applied is not None else self.step - 1
+        return self._key_of(step) if step else None
+
+    def _key_of(self, step: int) -> str:
+        return f"source {self.run} {step}"
 
     def due(self) -> float:
         """When the next thing is to be done, in seconds since the epoch."""

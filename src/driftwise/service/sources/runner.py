@@ -69,9 +69,11 @@ class Runner:
             logger.exception("source of %r", at.study)
         finally:
             self._not_before.pop(at.number, None)
+            self._running.pop(at.number, None)
             if held_up:
                 self._not_before[at.number] = time.monotonic() + AGAIN
-            self._running.pop(at.number, None)
+            else:
+                self._looking.soon()
 
     def _mine(self) -> list[LoopState]:
         """The loops of this process. Those that nobody runs become ours; the lease is renewed half-way."""
