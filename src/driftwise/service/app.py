@@ -71,7 +71,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
 
     app.add_middleware(Bounded, settings=settings)
     app.add_middleware(Headers, settings=settings, needs_token=partial(access.needs_token, service))
-    app.add_middleware(Logged, telemetry=Telemetry())
+    app.add_middleware(Logged, telemetry=Telemetry(), requests=service.requests)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app
 

@@ -14,7 +14,6 @@ from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
 from driftwise.errors import InvalidInput, NotFoundError
-from driftwise.feasible import Limit
 from driftwise.gp.belief import Belief
 from driftwise.records import Params, Prediction, Receipt, Recommendation, Suggestion
 from driftwise.service import wire
@@ -22,7 +21,6 @@ from driftwise.service.connection import Connection
 from driftwise.store import Correction, Loaded
 from driftwise.study import Description, Reading, Study, Summary, inputs
 from driftwise.study.ask_tell import MOST, Path
-from driftwise.study.description import described
 
 ROWS = 1000  # of one request that loads observations
 
@@ -34,47 +32,11 @@ class RemoteStudy(Study):
     file. Every call that stores something carries a key, so that it may be repeated whenever an answer is lost.
     """
 
-    def __init__(
-        self,
-        name: str,
-        space: Any = None,
-        policy: Any = None,
-        *,
-        path: Path | None = None,
-        seed: int | None = None,
-        direction: str | None = None,
-        patience: int | None = None,
-        where: str | Sequence[str] | None = None,
-        limits: Mapping[str, Limit] | None = None,
-        safe: bool | None = None,
-        start: Params | None = None,
-        delta: float | None = None,
-        context: Any = None,
-        token: str | None = None,
-        **options: Any,
-    ) -> None:
-        checks.name("a study's name", name)
-        settings: dict[str, Any] = {
-            "seed": seed,
-            "direction": direction,
-            "patience": patience,
-            "where": where,
-            "limits": limits,
-        }
-        settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
-        given = {part: value for part, value in settings.items() if value is not None}
-        description = described(space, policy, options, given)
-        body = {"name": name, "description": json.loads(description.to_json())}
-        self._attach(Connection.to(path, token), name, description)
-        self._adopt(self._connection.call("POST", "/studies", body))
-
-    @classmethod
-    def of(cls, name: str, description: Description, *, path: Path | None = None) -> Self:
-        study = cls.__new__(cls)
-        study._attach(Connection.to(path, None), checks.name("a study's name", name), description)
-        body = {"name": name, "description": json.loads(description.to_json())}
-        study._adopt(study._connection.call("POST", "/studies", body))
-        return study
+    def _make(self, name: str, given: Description, path: Path | None, token: str | None) -> None:
+        self._attach(Connection.to(path, token), name, given)
+        body = {"name": name, "description": json.loads(given.to_json())}
+        found = self._connection.call("POST", "/studies", body)
+        self.description = Description.from_json(json.dumps(found["description"]))
 
     @classmethod
     def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
@@ -102,9 +64,6 @@ class RemoteStudy(Study):
     def _attach(self, connection: Connection, name: str, description: Description) -> None:
         self.name, self.path, self.description = name, connection.address, description
         self._connection = connection
-
-    def _adopt(self, found: Mapping[str, Any]) -> None:
-        self.description = Description.from_json(json.dumps(found["description"]))
 
     def _call(self, method: str, what: str = "", body: Any = None, **options: Any) -> Any:
         return self._connection.call(method, f"/studies/{wire.segment(self.name)}{what}", body, **options)

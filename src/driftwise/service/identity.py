@@ -4,12 +4,19 @@ study gets them when it is deleted and its name is used again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from driftwise.errors import NotFoundError, StoreError
 from driftwise.service.open_studies import number_of
 from driftwise.store import schema
 from driftwise.study import Study
+
+
+def about_studies(name: str, metadata: sa.MetaData, *columns: sa.Column[Any]) -> sa.Table:
+    """A table whose rows are about a study. Its number is the first part of the primary key."""
+    return sa.Table(name, metadata, sa.Column("study", schema.Integer, primary_key=True, autoincrement=False), *columns)
 
 
 def number_in(connection: sa.Connection, name: str) -> int:

@@ -10,6 +10,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
+from driftwise.service.answered import Requests
 from driftwise.service.limits import App, Message, Receive, Send
 from driftwise.service.telemetry import Telemetry
 
@@ -41,10 +42,10 @@ def set_up(level: str = "info") -> None:
 
 
 class Logged:
-    """Around an app: a line for each request, an id by which to find it, and a span where telemetry is on."""
+    """Around an app: a line and a metric for each request, its id, and a span where telemetry is on."""
 
-    def __init__(self, app: App, telemetry: Telemetry) -> None:
-        self._app, self._telemetry = app, telemetry
+    def __init__(self, app: App, telemetry: Telemetry, requests: Requests) -> None:
+        self._app, self._telemetry, self._requests = app, telemetry, requests
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -66,6 +67,7 @@ class Logged:
                 seconds = time.perf_counter() - begun
                 route = getattr(scope.get("route"), "path", None)  # never the path: it contains names
                 span(route, status, seconds)
+                self._requests.add(scope["method"], route or "none", status, seconds)
                 if logger.isEnabledFor(logging.INFO):
                     fields = {"request": id, "method": scope["method"], "route": route, "status": status}
                     fields |= {"ms": round(1000 * seconds, 2), "who": scope["state"].get("who")}

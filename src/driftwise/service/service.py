@@ -9,6 +9,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from fastapi import Request
 
+from driftwise.service.answered import Requests
 from driftwise.service.audit import Audit
 from driftwise.service.database import Database
 from driftwise.service.limits import Rates, Seats
@@ -32,6 +33,7 @@ class Service:
     audit: Audit
     limits: Rates
     streams: Seats
+    requests: Requests
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Service:
@@ -40,7 +42,7 @@ class Service:
         sessions = Sessions(database, tokens, hours=settings.session_hours)
         audit = Audit(database, days=settings.audit_days)
         studies, seats = Studies(settings, database), Seats(settings.streams)
-        return cls(settings, database, studies, tokens, sessions, audit, Rates(settings), seats)
+        return cls(settings, database, studies, tokens, sessions, audit, Rates(settings), seats, Requests())
 
     async def read(self, work: Callable[[sa.Connection], Result]) -> Result:
         """What `work` returns, in a transaction of the service's own tables, in a thread."""

@@ -81,7 +81,6 @@ class AskTell:
         **options: Any,
     ) -> None:
         """Create a study, or open it if it already exists with the same settings. `Study` explains the arguments."""
-        remote.no_token(token)
         checks.name("a study's name", name)
         settings: dict[str, Any] = {
             "seed": seed,
@@ -94,16 +93,17 @@ class AskTell:
         given = described(
             space, policy, options, {name: value for name, value in settings.items() if value is not None}
         )
-        self._make(name, given, path)
+        self._make(name, given, path, token)
 
     @classmethod
-    def of(cls, name: str, description: Description, *, path: Path | None = None) -> Self:
+    def of(cls, name: str, description: Description, *, path: Path | None = None, token: str | None = None) -> Self:
         """Create a study with this description, or open it if it exists with the same."""
         study = cls.__new__(cls, path=path)
-        study._make(checks.name("a study's name", name), description, path)
+        study._make(checks.name("a study's name", name), description, path, token)
         return study
 
-    def _make(self, name: str, given: Description, path: Path | None) -> None:
+    def _make(self, name: str, given: Description, path: Path | None, token: str | None) -> None:
+        remote.no_token(token)
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)

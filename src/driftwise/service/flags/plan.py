@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
+from driftwise.service.stored_plan import StoredPlan, seconds
 
 AGGREGATES = ("mean", "rate", "sum")
-LONGEST = 366 * 86400.0  # seconds
+AT_MOST_A_YEAR = seconds(checks.positive, days=366)
 
 
 @dataclass(frozen=True)
-class FlagPlan:
+class FlagPlan(StoredPlan):
     """How the parameters of a study are handed out as flags, and which events are its reward.
 
     One targeting key keeps its setting for `keep_seconds`. A share `explore` of the keys tries suggestions; all others
@@ -34,11 +33,11 @@ class FlagPlan:
         checks.settle(
             self,
             explore=checks.nonnegative,
-            keep_seconds=_seconds,
+            keep_seconds=AT_MOST_A_YEAR,
             event=checks.optional(checks.name),
             aggregate=lambda name, value: checks.one_of(name, value, AGGREGATES),
             enough=checks.count,
-            within_seconds=checks.optional(_seconds),
+            within_seconds=checks.optional(AT_MOST_A_YEAR),
         )
         if self.explore > 1:
             raise InvalidInput(f"explore must be a share from 0 to 1, got {self.explore!r}; 0.1 lets a tenth explore")
@@ -46,18 +45,3 @@ class FlagPlan:
     def reward(self, count: int, total: float, hits: int) -> float:
         """The reward of `count` events with the sum `total`, of which `hits` are not 0."""
         return {"mean": total / count, "rate": hits / count, "sum": total}[self.aggregate]
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> FlagPlan:
-        data: dict[str, Any] = json.loads(text)
-        return cls(**data)
-
-
-def _seconds(name: str, value: Any) -> float:
-    seconds = checks.positive(name, value)
-    if seconds > LONGEST:
-        raise InvalidInput(f"{name} must be at most a year ({LONGEST:.0f} s), got {value!r}")
-    return seconds

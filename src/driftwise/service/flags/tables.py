@@ -1,4 +1,4 @@
-"""What the flags keep in the database of the store. `study` is a study's number, whatever its name."""
+"""What the flags keep in the database of the store."""
 
 from __future__ import annotations
 
@@ -8,32 +8,29 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from driftwise.store.schema import Integer
+from driftwise.service.identity import about_studies
 
 metadata = sa.MetaData()
 
-plans = sa.Table(
+plans = about_studies(
     "service_flags",
     metadata,
-    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("plan", sa.Text, nullable=False),
 )
 
 # the suggestion that a targeting key had last, so that an event that comes later finds it
-holders = sa.Table(
+holders = about_studies(
     "service_flag_holders",
     metadata,
-    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("who", sa.Text, primary_key=True),
     sa.Column("suggestion", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
 )
 
 # the events of a suggestion, added up
-sums = sa.Table(
+sums = about_studies(
     "service_flag_events",
     metadata,
-    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("suggestion", sa.Text, primary_key=True),
     sa.Column("events", sa.BigInteger, nullable=False),
     sa.Column("total", sa.Double, nullable=False),
@@ -46,10 +43,9 @@ sums = sa.Table(
 sa.Index("service_flag_untold", sums.c.study, sqlite_where=~sums.c.told, postgresql_where=~sums.c.told)
 
 # keys of events that were counted
-known = sa.Table(
+known = about_studies(
     "service_flag_event_keys",
     metadata,
-    sa.Column("study", Integer, primary_key=True, autoincrement=False),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("at", sa.Double, nullable=False),
 )

@@ -1,6 +1,6 @@
 """The figures of the service and of each study at `/metrics`, as Prometheus reads them.
 
-`collect` turns counts into metrics; `requests` counts what is answered and how long that takes.
+`collect` turns counts into metrics. What is answered, and how long that takes, is counted by `Logged` in `logs`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,11 @@ from fastapi import FastAPI, Request, Response
 
 from driftwise.service.access import Caller, needs
 from driftwise.service.metrics.collect import text_of
-from driftwise.service.metrics.requests import Requests, TimedAnswers
 from driftwise.service.service import Service, service_of
 
 
-def install(app: FastAPI, service: Service) -> None:
+def install(app: FastAPI, _: Service) -> None:
     """Add the metrics to an app."""
-    requests = Requests()
-    app.add_middleware(TimedAnswers, requests=requests)
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics(request: Request, who: Annotated[Caller, needs("read")]) -> Response:
@@ -26,6 +23,6 @@ def install(app: FastAPI, service: Service) -> None:
         service = service_of(request)
         counts = await service.studies.run(service.database.counts)
         covered = {name: each for name, each in counts.items() if who.token.covers(name)}
-        answered = requests.snapshot()  # here, because it changes on this very thread
+        answered = service.requests.snapshot()  # here, because it changes on this very thread
         text = await service.studies.run(lambda: text_of(covered, answered, service.streams.taken))
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

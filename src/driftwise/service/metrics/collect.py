@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
-from driftwise.service.metrics.requests import BOUNDS, Answered
+from driftwise.service.answered import BOUNDS, Answered
 from driftwise.store import Counts
 
 STUDY = {

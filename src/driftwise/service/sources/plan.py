@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
+from driftwise.service.stored_plan import StoredPlan, seconds
 
-LONGEST = 7 * 86400.0  # seconds
+AT_MOST_A_WEEK = seconds(checks.nonnegative, days=7)
 WAYS = ("webhook", "file", "flag")
 
 
 @dataclass(frozen=True)
-class SourcePlan:
+class SourcePlan(StoredPlan):
     """A loop: apply a setting, wait `settle_seconds`, and average the PromQL `query` over `average_seconds`.
 
     A setting is applied by a POST to the webhook `target`, by writing the file `target` in the folder that the service
@@ -34,8 +34,8 @@ class SourcePlan:
             self,
             query=checks.text,
             apply=lambda name, value: checks.one_of(name, value, WAYS),
-            settle_seconds=_seconds,
-            average_seconds=_seconds,
+            settle_seconds=AT_MOST_A_WEEK,
+            average_seconds=AT_MOST_A_WEEK,
         )
         _address("prometheus", self.prometheus)
         if self.apply == "webhook":
@@ -52,25 +52,10 @@ class SourcePlan:
         """What a step takes."""
         return self.settle_seconds + self.average_seconds
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> SourcePlan:
-        data: dict[str, Any] = json.loads(text)
-        return cls(**data)
-
 
 def _is_plain(name: str) -> bool:
     """Whether a name stays in its folder."""
     return bool(name) and not name.startswith(".") and not {"/", "\\", "\0"} & set(name)
-
-
-def _seconds(name: str, value: Any) -> float:
-    seconds = checks.nonnegative(name, value)
-    if seconds > LONGEST:
-        raise InvalidInput(f"{name} must be at most a week ({LONGEST:.0f} s), got {value!r}")
-    return seconds
 
 
 def _address(name: str, value: Any) -> None:

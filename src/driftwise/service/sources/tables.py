@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from driftwise.store.schema import Integer
+from driftwise.service.identity import about_studies
 
 metadata = sa.MetaData()
 
-plans = sa.Table(
+plans = about_studies(
     "service_sources",
     metadata,
-    sa.Column("study", Integer, primary_key=True, autoincrement=False),  # its number, whatever its name
     sa.Column("plan", sa.Text, nullable=False),
     sa.Column("run", sa.Text, nullable=False),  # another one each time that a plan is set
     sa.Column("step", sa.BigInteger, nullable=False),  # with which the study is asked: the same step, the same setting
