@@ -102,7 +102,7 @@ clean:
 
 .venv-integrations/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-integrations
-	.venv-integrations/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c constraints.txt torch
 	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
 		-e '.[test,optuna,river,xopt,ax]' xopt gymnasium grpcio 'ray[tune]' optuna-integration mlflow-skinny wandb
 	@touch $@

@@ -194,6 +194,28 @@ def test_what_is_cached_changes_nothing():
     assert {trial.state for trial in study.trials} == set(TrialState) - {TrialState.WAITING}
 
 
+def test_a_trial_costs_one_read_of_the_storage():
+    """Beside the one that Optuna makes at each ask, whatever the sampler. It writes where something is new."""
+
+    class Counting(InMemoryStorage):
+        reads = writes = 0
+
+        def get_all_trials(self, *arguments, **options):
+            self.reads += 1
+            return super().get_all_trials(*arguments, **options)
+
+        def set_study_user_attr(self, *arguments):
+            self.writes += 1
+            super().set_study_user_attr(*arguments)
+
+    ours = made(storage=Counting())
+    others = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), storage=Counting())
+    for study in (ours, others):
+        played(study, 10)
+    assert ours._storage.reads == others._storage.reads + 10
+    assert ours._storage.writes == 1
+
+
 def test_one_sampler_may_serve_two_studies():
     sampler = DriftSampler("sw-gp-ucb", seed=0, **WINDOW)
     one, two = (optuna.create_study(sampler=sampler, direction="maximize") for _ in range(2))
