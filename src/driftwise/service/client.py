@@ -18,9 +18,9 @@ from driftwise.gp.belief import Belief
 from driftwise.records import Params, Prediction, Receipt, Recommendation, Suggestion
 from driftwise.service import wire
 from driftwise.service.connection import Connection
-from driftwise.store import Correction, Loaded
+from driftwise.store import Correction, Loaded, Outcome
 from driftwise.study import Description, Reading, Study, Summary, inputs
-from driftwise.study.ask_tell import MOST, Path
+from driftwise.study.opening import Path
 
 ROWS = 1000  # of one request that loads observations
 
@@ -70,84 +70,37 @@ class RemoteStudy(Study):
 
     # --- ask and tell -------------------------------------------------------------------------------------------
 
-    def ask(  # type: ignore[override]
-        self,
-        key: str | None = None,
-        at: float | None = None,
-        *,
-        n: int | None = None,
-        context: Params | None = None,
-        fixed: Params | None = None,
-    ) -> Suggestion | list[Suggestion]:
+    def _asked(
+        self, key: str | None, at: float | None, context: Params | None, fixed: Params | None, n: int | None
+    ) -> list[Suggestion]:
         self.description.pins(context, fixed)
-        body = {"key": inputs.key(key) or _made_key(), "at": inputs.time(at), "context": context, "fixed": fixed}
-        if n is not None:
-            body["n"] = checks.count("n", n, most=MOST)
-        found = [wire.suggestion(each) for each in self._call("POST", "/ask", body)["suggestions"]]
-        return found[0] if n is None else found
+        body = {"key": key or _made_key(), "at": at, "context": context, "fixed": fixed}
+        found = self._call("POST", "/ask", body if n is None else body | {"n": n})
+        return [wire.suggestion(each) for each in found["suggestions"]]
 
-    def tell(
-        self,
-        suggestion: Suggestion | str,
-        reward: float | None = None,
-        at: float | None = None,
-        *,
-        failed: bool = False,
-        std: float | None = None,
-        repeats: int = 1,
-        measures: Mapping[str, float] | None = None,
-        key: str | None = None,
-    ) -> Receipt:
-        outcome = self._outcome(reward, failed, std, repeats, measures)
-        body = {"suggestion": inputs.suggestion_id(suggestion), "at": inputs.time(at), "key": inputs.key(key)}
-        return wire.receipt(self._call("POST", "/tell", outcome | body))
+    def _told(self, id: str, outcome: Outcome, at: float | None, key: str | None) -> Receipt:
+        body = {"suggestion": id, "at": at, "key": key}
+        return wire.receipt(self._call("POST", "/tell", body | wire.told_outcome(outcome)))
 
-    def observe(
-        self,
-        params: Params,
-        reward: float | None = None,
-        at: float | None = None,
-        key: str | None = None,
-        *,
-        context: Params | None = None,
-        failed: bool = False,
-        std: float | None = None,
-        repeats: int = 1,
-        measures: Mapping[str, float] | None = None,
+    def _observed(
+        self, params: Params, context: Params | None, outcome: Outcome, at: float | None, key: str | None
     ) -> Receipt:
         self.description.point(params, context)
-        outcome = self._outcome(reward, failed, std, repeats, measures)
-        body = {"params": params, "context": context, "at": inputs.time(at), "key": inputs.key(key) or _made_key()}
-        return wire.receipt(self._call("POST", "/observe", outcome | body))
+        body = {"params": params, "context": context, "at": at, "key": key or _made_key()}
+        return wire.receipt(self._call("POST", "/observe", body | wire.told_outcome(outcome)))
 
     def abandon(self, suggestion: Suggestion | str) -> None:
         self._call("POST", "/abandon", {"suggestion": inputs.suggestion_id(suggestion)})
 
-    def _outcome(self, reward: Any, failed: Any, std: Any, repeats: Any, measures: Any) -> dict[str, Any]:
-        """The outcome as it was given, after the checks of a study in a file."""
-        inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
-        self._can_weigh(std, repeats)
-        return {"reward": reward, "failed": bool(failed), "std": std, "repeats": repeats, "measures": measures}
-
-    # --- corrections --------------------------------------------------------------------------------------------
-
-    def correct(
-        self,
-        which: int | Suggestion | str,
-        reward: float | None = None,
-        *,
-        failed: bool = False,
-        std: float | None = None,
-        repeats: int = 1,
-        measures: Mapping[str, float] | None = None,
-        who: str = "",
-        why: str = "",
+    def _corrected(
+        self, which: int | Suggestion | str, outcome: Outcome | None, who: str, why: str, *, keep: bool = False
     ) -> Receipt:
-        outcome = self._outcome(reward, failed, std, repeats, measures)
-        return wire.receipt(self._call("POST", "/correct", outcome | _which(which, who, why)))
-
-    def retract(self, which: int | Suggestion | str, *, who: str = "", why: str = "") -> Receipt:
-        return wire.receipt(self._call("POST", "/retract", _which(which, who, why)))
+        meant = inputs.suggestion_id(which) if isinstance(which, Suggestion | str) else checks.count("number", which)
+        body: dict[str, Any] = {"which": meant, "who": who, "why": why}
+        if outcome is None:
+            return wire.receipt(self._call("POST", "/retract", body))
+        body |= wire.told_outcome(outcome) | ({"measures": None} if keep else {})
+        return wire.receipt(self._call("POST", "/correct", body))
 
     def corrections(self) -> list[Correction]:
         return [wire.correction(each) for each in self._call("GET", "/corrections")]
@@ -250,12 +203,3 @@ def _reopened(name: str, path: str, token: str | None) -> RemoteStudy:
 
 def _made_key() -> str:
     return f"made-{secrets.token_hex(12)}"
-
-
-def _which(which: Any, who: Any, why: Any) -> dict[str, Any]:
-    inputs.reason(who, why)
-    if isinstance(which, Suggestion | str):
-        which = inputs.suggestion_id(which)
-    else:
-        which = checks.count("number", which)
-    return {"which": which, "who": who, "why": why}

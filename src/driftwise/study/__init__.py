@@ -8,14 +8,15 @@ Read the modules in this order.
 4. `answers`: what a study says about settings: a cautious recommendation, a prediction.
 5. `watching`: the abrupt changes of the world.
 6. `notebook`: a study as HTML.
-7. `ask_tell`: asking, telling and correcting; `study`: `Study` itself, which adds what it says.
+7. `opening`: a study that is made or opened again; `ask_tell`: asking, telling and correcting; `study`: `Study`
+   itself, which adds what it says.
 8. `slices`: the belief along each parameter, for charts and pictures.
 """
 
 from __future__ import annotations
 
-from driftwise.study.ask_tell import Summary
 from driftwise.study.description import Description
+from driftwise.study.opening import Summary
 from driftwise.study.readings import Reading
 from driftwise.study.study import Study
 

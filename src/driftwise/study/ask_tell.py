@@ -2,145 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self, overload
+from typing import Any, overload
 
 from driftwise import checks
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import InvalidInput
-from driftwise.feasible import FeasibleState, Limit
-from driftwise.policies import AnyPolicy, decision
+from driftwise.feasible import FeasibleState
+from driftwise.policies import decision
 from driftwise.records import Ask, Observation, Params, Receipt, Suggestion, time_of_next
-from driftwise.replay import Fold, Missing
-from driftwise.spaces import Space
-from driftwise.store import (
-    Asked,
-    Choice,
-    Chosen,
-    Correction,
-    Counts,
-    Log,
-    Store,
-    Told,
-    View,
-    open_store,
-    without_password,
-)
-from driftwise.study import inputs, readings, remote
-from driftwise.study.description import Description, Fixed, agreed_with, described, description_of
+from driftwise.replay import Missing
+from driftwise.store import Asked, Choice, Chosen, Correction, Outcome, Told, View
+from driftwise.study import inputs, readings
+from driftwise.study.description import Fixed
+from driftwise.study.opening import Opened
 from driftwise.study.readings import Reading
-from driftwise.study.watching import Watching
 
 MOST = 1000  # suggestions of one ask
 
-Path = str | os.PathLike[str]
 
+class AskTell(Opened):
+    """A study as far as asking, telling and correcting go. `Study` adds what it says.
 
-@dataclass(frozen=True)
-class Summary:
-    """The definition of a study, and how many suggestions and rewards it has."""
-
-    name: str
-    path: str | None
-    description: Description
-    counts: Counts
-
-
-class AskTell:
-    """A study as far as asking, telling and correcting go. `Study` adds what it says."""
-
-    def __new__(cls, *_: Any, path: Any = None, **__: Any) -> Self:
-        """A study behind a service, if the path is an address."""
-        return object.__new__(cls._at(path))
-
-    @classmethod
-    def _at(cls, path: Any) -> type[Self]:
-        """The class of a study at this path."""
-        return remote.study_class(cls) if remote.is_address(path) else cls
-
-    def __init__(
-        self,
-        name: str,
-        space: Any = None,
-        policy: str | tuple[str, dict[str, Any]] | AnyPolicy | None = None,
-        *,
-        path: Path | None = None,
-        seed: int | None = None,
-        direction: str | None = None,
-        patience: int | None = None,
-        where: str | Sequence[str] | None = None,
-        limits: Mapping[str, Limit] | None = None,
-        safe: bool | None = None,
-        start: Params | None = None,
-        delta: float | None = None,
-        context: Any = None,
-        token: str | None = None,
-        **options: Any,
-    ) -> None:
-        """Create a study, or open it if it already exists with the same settings. `Study` explains the arguments."""
-        checks.name("a study's name", name)
-        settings: dict[str, Any] = {
-            "seed": seed,
-            "direction": direction,
-            "patience": patience,
-            "where": where,
-            "limits": limits,
-        }
-        settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
-        given = described(
-            space, policy, options, {name: value for name, value in settings.items() if value is not None}
-        )
-        self._make(name, given, path, token)
-
-    @classmethod
-    def of(cls, name: str, description: Description, *, path: Path | None = None, token: str | None = None) -> Self:
-        """Create a study with this description, or open it if it exists with the same."""
-        study = cls.__new__(cls, path=path)
-        study._make(checks.name("a study's name", name), description, path, token)
-        return study
-
-    def _make(self, name: str, given: Description, path: Path | None, token: str | None) -> None:
-        remote.no_token(token)
-        text = given.to_json()  # refused before a file is made
-        store = open_store(path)
-        log = store.create(name, text)
-        agreed = given if log.description == text else agreed_with(given, description_of(log, path), name)
-        self._set_up(store, log, agreed, path)
-
-    @classmethod
-    def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
-        """Open a study that already exists."""
-        if cls._at(path) is not cls:
-            return cls._at(path).open(name, path=path, token=token)
-        remote.no_token(token)
-        checks.name("a study's name", name)
-        if path is None:
-            raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
-        store = open_store(path, create=False)
-        log = store.open(name)
-        study = cls.__new__(cls)
-        study._set_up(store, log, description_of(log, path), path)
-        return study
-
-    @classmethod
-    def names(cls, path: Path, token: str | None = None) -> list[str]:
-        """The names of the studies in a file."""
-        if cls._at(path) is not cls:
-            return cls._at(path).names(path, token=token)
-        remote.no_token(token)
-        return open_store(path, create=False).names()
-
-    def _set_up(self, store: Store, log: Log, description: Description, path: Path | None) -> None:
-        self.name = log.name
-        self.path = None if path is None else os.fspath(path)
-        self.description = description
-        self._store = store
-        self._log = log
-        self._fold = Fold(description.feasible, description.sign)
-        self._watching = Watching(description.policy, description.sign)
+    `ask`, `tell`, `observe` and `correct` check what they are given. What they then do, `_asked`, `_told`, `_observed`
+    and `_corrected`, is another for a study behind a service.
+    """
 
     # --- ask ----------------------------------------------------------------------------------------------------
 
@@ -181,13 +69,18 @@ class AskTell:
         has a time of your own. `n` suggestions come as a list; they spread out, and all or none are stored. `context`
         is the present value of every parameter of the context, and `fixed` pins parameters that are otherwise chosen.
         """
-        key, time = inputs.key(key), inputs.time(at)
-        pinned = self.description.pins(context, fixed)
-        prepare, patience = partial(self._prepare, time, pinned), self.description.patience
+        count = None if n is None else checks.count("n", n, most=MOST)
+        found = self._asked(inputs.key(key), inputs.time(at), context, fixed, count)
+        return found[0] if n is None else found
+
+    def _asked(
+        self, key: str | None, at: float | None, context: Params | None, fixed: Params | None, n: int | None
+    ) -> list[Suggestion]:
+        pinned, patience = self.description.pins(context, fixed), self.description.patience
+        prepare = partial(self._prepare, at, pinned)
         if n is None:
-            return self._suggestion(self._log.ask(key, lambda view: prepare(1, view), patience))
-        count = checks.count("n", n, most=MOST)
-        return [self._suggestion(each) for each in self._log.ask_many(key, partial(prepare, count), patience, count)]
+            return [self._suggestion(self._log.ask(key, lambda view: prepare(1, view), patience))]
+        return [self._suggestion(each) for each in self._log.ask_many(key, partial(prepare, n), patience, n)]
 
     def _prepare(self, at: float | None, pinned: Fixed, n: int, view: View) -> Choice:
         """Read what the next choices depend on. The choices are made after the transaction."""
@@ -245,10 +138,11 @@ class AskTell:
         what else was measured, by name. With a `key` a repeated call is recognised even after a correction.
         """
         id = inputs.suggestion_id(suggestion)
-        outcome = inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
-        self._can_weigh(std, repeats)
-        told = self._log.tell(id, outcome, inputs.time(at), key=inputs.key(key), limit=self.policy.memory)
-        return self._receipt(told)
+        outcome = self._outcome(reward, failed, std, repeats, measures)
+        return self._told(id, outcome, inputs.time(at), inputs.key(key))
+
+    def _told(self, id: str, outcome: Outcome, at: float | None, key: str | None) -> Receipt:
+        return self._receipt(self._log.tell(id, outcome, at, key=key, limit=self.policy.memory))
 
     def observe(
         self,
@@ -264,16 +158,23 @@ class AskTell:
         measures: Mapping[str, float] | None = None,
     ) -> Receipt:
         """Store a reward at a setting that was not suggested; with a `key` once, however often it is sent."""
+        outcome = self._outcome(reward, failed, std, repeats, measures)
+        return self._observed(params, context, outcome, inputs.time(at), inputs.key(key))
+
+    def _observed(
+        self, params: Params, context: Params | None, outcome: Outcome, at: float | None, key: str | None
+    ) -> Receipt:
         x = self.description.point(params, context)
-        outcome = inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
-        self._can_weigh(std, repeats)
-        return self._receipt(
-            self._log.observe(x, outcome, inputs.time(at), key=inputs.key(key), limit=self.policy.memory)
-        )
+        return self._receipt(self._log.observe(x, outcome, at, key=key, limit=self.policy.memory))
 
     def abandon(self, suggestion: Suggestion | str) -> None:
         """Declare that a suggestion will not be tried. If its reward arrives after all, it still counts."""
         self._log.abandon(inputs.suggestion_id(suggestion))
+
+    def _outcome(self, reward: Any, failed: Any, std: Any, repeats: Any, measures: Any) -> Outcome:
+        outcome = inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
+        self._can_weigh(std, repeats)
+        return outcome
 
     def _can_weigh(self, std: Any, repeats: Any) -> None:
         if (std is not None or repeats != 1) and not getattr(self.policy, "weighs_noise", False):
@@ -302,18 +203,21 @@ class AskTell:
         What was told stays in the log, and the correction is a further entry with `who`, `why` and the time. The belief
         is as if the outcome had always been the corrected one. Measures that you do not give stay as they are.
         """
-        outcome = inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)
-        self._can_weigh(std, repeats)
-        number = self._number(which)
-        if measures is None and (held := self._log.outcome(number)) is not None:
-            outcome = replace(outcome, measures=held.measures)
-        return self._receipt(self._log.correct(number, outcome, *inputs.reason(who, why), limit=self.policy.memory))
+        outcome = self._outcome(reward, failed, std, repeats, measures)
+        return self._corrected(which, outcome, *inputs.reason(who, why), keep=measures is None)
 
     def retract(self, which: int | Suggestion | str, *, who: str = "", why: str = "") -> Receipt:
         """Declare that an observation should not count. It stays in the log, and `correct` brings it back."""
-        return self._receipt(
-            self._log.correct(self._number(which), None, *inputs.reason(who, why), limit=self.policy.memory)
-        )
+        return self._corrected(which, None, *inputs.reason(who, why))
+
+    def _corrected(
+        self, which: int | Suggestion | str, outcome: Outcome | None, who: str, why: str, *, keep: bool = False
+    ) -> Receipt:
+        """`keep` says that the measures stay as they are."""
+        number = self._number(which)
+        if outcome is not None and keep and (held := self._log.outcome(number)) is not None:
+            outcome = replace(outcome, measures=held.measures)
+        return self._receipt(self._log.correct(number, outcome, who, why, limit=self.policy.memory))
 
     def _number(self, which: int | Suggestion | str) -> int:
         """The number of an observation, which may be given by its suggestion or the suggestion's id."""
@@ -332,47 +236,9 @@ class AskTell:
         pending = self._log.read(lambda view: view.pending(self.description.patience))
         return [self._suggestion(asked) for asked in pending]
 
-    def describe(self) -> Summary:
-        """The definition of the study, and its counts."""
-        counts = self._log.read(lambda view: view.counts)
-        return Summary(self.name, self._shown, self.description, counts)
-
-    # --- the study itself ---------------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Close the file. It is never necessary: everything is on the disk, and the next call opens it again."""
-        self._store.close()
-
-    @property
-    def policy(self) -> AnyPolicy:
-        return self.description.policy
-
-    @property
-    def space(self) -> Space:
-        """The parameters that are chosen."""
-        return self.description.space
-
-    def __reduce__(self) -> Any:
-        """A study in a file is opened again where it is copied or sent to. A study in memory cannot be copied."""
-        if self.path is None:
-            raise InvalidInput("a study in memory cannot be copied or pickled; give it a file with path=...")
-        return _opened, (type(self), self.name, self.path)
-
-    def __repr__(self) -> str:
-        return f"Study({self.name!r}, policy={self.policy.name!r}, path={self._shown!r})"
-
-    @property
-    def _shown(self) -> str | None:
-        """The path as it may be printed."""
-        return None if self.path is None else without_password(self.path)
-
     def _suggestion(self, asked: Asked) -> Suggestion:
         params, context = self.description.split(asked.x)
         return Suggestion(asked.id, asked.number, params, asked.at, asked.key, asked.x, context)
 
     def _reading(self, seen: Observation) -> Reading:
         return readings.reading(seen, *self.description.split(seen.x))
-
-
-def _opened(cls: type[AskTell], name: str, path: str) -> AskTell:
-    return cls.open(name, path=path)

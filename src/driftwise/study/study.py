@@ -32,7 +32,8 @@ from driftwise.store import (
     without_password,
 )
 from driftwise.study import answers, inputs, notebook, readings, remote
-from driftwise.study.ask_tell import AskTell, Path
+from driftwise.study.ask_tell import AskTell
+from driftwise.study.opening import Path
 from driftwise.study.readings import Reading
 
 
