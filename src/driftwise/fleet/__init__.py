@@ -1,0 +1,1 @@
+"""Many streams behind one interface. Read `journal` first: the durable log of a shard."""

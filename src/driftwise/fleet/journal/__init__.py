@@ -1,0 +1,45 @@
+"""A durable log of arrays: in a folder, on a PostgreSQL server or in memory. It does not know what the arrays mean.
+
+Read `base` first: an entry, and the protocol of a journal. `frames` turns entries into bytes with checksums, and back.
+`files` is the journal in a folder, with `disk` for what is synced and `lock` for the one writer.
+`memory` keeps everything in the process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from driftwise.checks import shown
+from driftwise.errors import InvalidInput
+from driftwise.fleet.journal.base import Arrays, Journal, JournalEntry
+from driftwise.fleet.journal.files import FileJournal
+from driftwise.fleet.journal.memory import MemoryJournal
+from driftwise.store.files import as_path
+
+__all__ = ["Arrays", "FileJournal", "Journal", "JournalEntry", "MemoryJournal", "open_journal"]
+
+
+def open_journal(path: str | os.PathLike[str] | None, name: str) -> Journal:
+    """The journal `name` at `path`, which is made if it is not there; a new one in memory if `path` is None.
+
+    The path is a folder's: the journal has a folder of its own in it. A journal has one writer: until it is closed,
+    or its process ends, nobody else can open it.
+
+    >>> import numpy as np
+    >>> journal = open_journal(None, "shard-0")
+    >>> journal.append(JournalEntry("tell", {"reward": np.array([1.5, 2.0])}, {"step": 1}))
+    >>> [(entry.kind, entry.arrays["reward"].tolist(), entry.values) for entry in journal.entries()]
+    [('tell', [1.5, 2.0], {'step': 1})]
+    >>> journal.snapshot({"total": np.array(3.5)})
+    >>> list(journal.entries()), float(journal.latest()["total"])
+    ([], 3.5)
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}", name):
+        raise InvalidInput(
+            "the name of a journal must be 1 to 100 of the characters A-Z, a-z, 0-9, '_', '-' and '.', and must not "
+            f"begin with '.', got {shown(name)}"
+        )
+    if path is None:
+        return MemoryJournal()
+    return FileJournal(as_path(path) / name)

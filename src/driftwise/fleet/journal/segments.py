@@ -1,0 +1,70 @@
+"""Files of frames: their names, what is in them, and whether it is intact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from driftwise.errors import StoreError
+from driftwise.fleet.journal import frames
+from driftwise.fleet.journal.base import JournalEntry
+
+SEGMENT, SNAPSHOT = ".frames", ".snapshot"
+
+
+def file_name(first: int, suffix: str) -> str:
+    """Names sort as their numbers do."""
+    return f"{first:020d}{suffix}"
+
+
+def numbers(folder: Path, suffix: str) -> list[int]:
+    """The numbers of the files of this kind, in order."""
+    return sorted(int(path.stem) for path in folder.glob(f"*{suffix}") if path.stem.isdecimal())
+
+
+def contents(data: frames.Data, first: int, following: int, path: Path) -> Iterator[JournalEntry]:
+    """The entries of the frames `first` to `following` − 1, which must be all there, intact and in order."""
+    at = 0
+    for number in range(first, following):
+        found = _head(data, at, path)
+        if found is None or found.number != number or not frames.is_whole(data, found):
+            raise not_intact(path, at, number)
+        yield from frames.unpacked(data, found)
+        at = found.end
+    if at < len(data):
+        raise damaged(path, f"what begins at byte {at} is no frame of this file")
+
+
+def whole_length(path: Path, first: int) -> tuple[int, int]:
+    """The bytes of the last segment that are whole frames, and the number that comes after them.
+
+    What follows them is what a kill or a power failure leaves of the one frame that was being written: some bytes of
+    it, or zeros. Anything else is damage to a frame that was acknowledged.
+    """
+    data, at, number = path.read_bytes(), 0, first
+    while (found := _head(data, at, path)) and found.number == number and frames.is_whole(data, found):
+        at, number = found.end, number + 1
+    is_cut = len(data) - at < frames.START if found is None else found.number == number and len(data) < found.end
+    if not is_cut and any(data[at:]):
+        raise not_intact(path, at, number)
+    return at, number
+
+
+def _head(data: frames.Data, at: int, path: Path) -> frames.FrameHead | None:
+    try:
+        return frames.head(data, at)
+    except StoreError as error:
+        raise StoreError(f"{path}: {error}") from None
+
+
+def damaged(path: Path, what: str, otherwise: str = "") -> StoreError:
+    """The error that says what is wrong with a file, and what can be done."""
+    return StoreError(
+        f"{path}: the journal is damaged: {what}. Nothing was changed. Restore the folder {path.parent} from a copy"
+        + otherwise
+    )
+
+
+def not_intact(path: Path, at: int, number: int) -> StoreError:
+    give_up = f"; or give up all from there on: cut the file to {at} bytes, and move files with larger numbers away"
+    return damaged(path, f"frame {number}, at byte {at}, is not intact", give_up if path.suffix == SEGMENT else "")
