@@ -43,13 +43,17 @@ def steps(journal) -> list[int]:
     return [entry.values["step"] for entry in found]
 
 
-@pytest.fixture(params=["files", "memory"])
+@pytest.fixture(params=["files", "memory", "postgres"])
 def reopen(request, tmp_path):
     """Opens the journal; given the one from before, as it is found after that was closed."""
+
+    address = request.getfixturevalue("address") if request.param == "postgres" else None
 
     def opened(before=None):
         if before is not None:
             before.close()
+        if address is not None:
+            return open_journal(address, "journal")
         if request.param == "memory":
             return before or MemoryJournal()
         return FileJournal(tmp_path / "folder" / "journal", large=500)

@@ -111,7 +111,7 @@ def test_damage_is_told_with_its_place_and_what_to_do(tmp_path):
     data = bytearray(segment.read_bytes())
     data[first + 60] ^= 1
     segment.write_bytes(data)
-    refuses(segment.parent, str(segment), f"at byte {first}", "Restore", f"cut the file to {first} bytes")
+    refuses(segment.parent, str(segment), f"at byte {first}", "restore it", f"cut the file to {first} bytes")
     segment.write_bytes(data[:first])  # as it says
     assert read(segment.parent) == [0]
 

@@ -1,8 +1,8 @@
 """A durable log of arrays: in a folder, on a PostgreSQL server or in memory. It does not know what the arrays mean.
 
 Read `base` first: an entry, and the protocol of a journal. `frames` turns entries into bytes with checksums, and back.
-`files` is the journal in a folder, with `disk` for what is synced and `lock` for the one writer.
-`memory` keeps everything in the process.
+`files` is the journal in a folder, with `segments` for its files, `disk` for what is synced and `lock` for the one
+writer. `postgres` is the one on a server, and `memory` keeps everything in the process.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import os
 import re
 
 from driftwise.checks import shown
-from driftwise.errors import InvalidInput
+from driftwise.errors import InvalidInput, missing_extra
 from driftwise.fleet.journal.base import Arrays, Journal, JournalEntry
 from driftwise.fleet.journal.files import FileJournal
 from driftwise.fleet.journal.memory import MemoryJournal
 from driftwise.store.files import as_path
+from driftwise.store.postgres_address import is_address
 
 __all__ = ["Arrays", "FileJournal", "Journal", "JournalEntry", "MemoryJournal", "open_journal"]
 
@@ -23,8 +24,9 @@ __all__ = ["Arrays", "FileJournal", "Journal", "JournalEntry", "MemoryJournal", 
 def open_journal(path: str | os.PathLike[str] | None, name: str) -> Journal:
     """The journal `name` at `path`, which is made if it is not there; a new one in memory if `path` is None.
 
-    The path is a folder's: the journal has a folder of its own in it. A journal has one writer: until it is closed,
-    or its process ends, nobody else can open it.
+    The path is a folder's, in which the journal has a folder of its own, or the address of a PostgreSQL:
+    `postgresql://user@host/database`. A journal has one writer: until it is closed, or its process ends, nobody else
+    can open it.
 
     >>> import numpy as np
     >>> journal = open_journal(None, "shard-0")
@@ -42,4 +44,10 @@ def open_journal(path: str | os.PathLike[str] | None, name: str) -> Journal:
         )
     if path is None:
         return MemoryJournal()
+    if isinstance(path, str) and is_address(path):
+        try:
+            from driftwise.fleet.journal.postgres import PostgresJournal
+        except ImportError:
+            raise missing_extra("postgres", "psycopg") from None
+        return PostgresJournal(path, name)
     return FileJournal(as_path(path) / name)

@@ -169,3 +169,7 @@ class FileJournal:
         if file >= 0:
             os.close(file)
         self._lock.release()
+
+    def __del__(self) -> None:
+        if self._file >= 0:  # the lock releases itself
+            os.close(self._file)

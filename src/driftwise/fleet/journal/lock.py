@@ -26,14 +26,14 @@ class FolderLock:
         if fcntl is None:
             raise StoreError(f"{folder}: this system has no file locks; keep the fleet in PostgreSQL, or in memory")
         if _held.setdefault(self._key, self) is not self:
-            raise _taken(folder, "this process has it open already")
+            raise taken(folder, "this process has it open already")
         try:
             self._file = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
             fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BaseException as error:
             self.release()
             if isinstance(error, BlockingIOError | PermissionError):
-                raise _taken(folder, "another process has it open") from None
+                raise taken(folder, "another process has it open") from None
             raise
 
     @property
@@ -54,5 +54,5 @@ class FolderLock:
 _held: weakref.WeakValueDictionary[tuple[int, str], FolderLock] = weakref.WeakValueDictionary()
 
 
-def _taken(folder: Path, why: str) -> StoreError:
-    return StoreError(f"{folder}: a journal has one writer, and {why}; close it there first")
+def taken(where: object, why: str) -> StoreError:
+    return StoreError(f"{where}: a journal has one writer, and {why}; close it there first")

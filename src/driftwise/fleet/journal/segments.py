@@ -22,17 +22,17 @@ def numbers(folder: Path, suffix: str) -> list[int]:
     return sorted(int(path.stem) for path in folder.glob(f"*{suffix}") if path.stem.isdecimal())
 
 
-def contents(data: frames.Data, first: int, following: int, path: Path) -> Iterator[JournalEntry]:
+def contents(data: frames.Data, first: int, following: int, where: Path | str) -> Iterator[JournalEntry]:
     """The entries of the frames `first` to `following` − 1, which must be all there, intact and in order."""
     at = 0
     for number in range(first, following):
-        found = _head(data, at, path)
+        found = _head(data, at, where)
         if found is None or found.number != number or not frames.is_whole(data, found):
-            raise not_intact(path, at, number)
+            raise not_intact(where, at, number)
         yield from frames.unpacked(data, found)
         at = found.end
     if at < len(data):
-        raise damaged(path, f"what begins at byte {at} is no frame of this file")
+        raise damaged(where, f"what begins at byte {at} is no frame of this file")
 
 
 def whole_length(path: Path, first: int) -> tuple[int, int]:
@@ -50,21 +50,22 @@ def whole_length(path: Path, first: int) -> tuple[int, int]:
     return at, number
 
 
-def _head(data: frames.Data, at: int, path: Path) -> frames.FrameHead | None:
+def _head(data: frames.Data, at: int, where: Path | str) -> frames.FrameHead | None:
     try:
         return frames.head(data, at)
     except StoreError as error:
-        raise StoreError(f"{path}: {error}") from None
+        raise StoreError(f"{where}: {error}") from None
 
 
-def damaged(path: Path, what: str, otherwise: str = "") -> StoreError:
-    """The error that says what is wrong with a file, and what can be done."""
+def damaged(where: Path | str, what: str) -> StoreError:
+    """The error that says what is wrong, and what can be done."""
+    return StoreError(f"{where}: the journal is damaged: {what}. Nothing was changed; restore it from a copy")
+
+
+def not_intact(where: Path | str, at: int, number: int) -> StoreError:
+    error = damaged(where, f"frame {number}, at byte {at}, is not intact")
+    if isinstance(where, str) or where.suffix != SEGMENT:
+        return error
     return StoreError(
-        f"{path}: the journal is damaged: {what}. Nothing was changed. Restore the folder {path.parent} from a copy"
-        + otherwise
+        f"{error}, or give up all from there on: cut the file to {at} bytes, and move files with larger numbers away"
     )
-
-
-def not_intact(path: Path, at: int, number: int) -> StoreError:
-    give_up = f"; or give up all from there on: cut the file to {at} bytes, and move files with larger numbers away"
-    return damaged(path, f"frame {number}, at byte {at}, is not intact", give_up if path.suffix == SEGMENT else "")
