@@ -16,7 +16,7 @@ from rich.console import Console  # noqa: E402
 from benchmarks import report  # noqa: E402
 from benchmarks.measure import Result  # noqa: E402
 
-BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "imports")
+BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "imports", "fleet-journal")
 LONG = ("feasible", "context", "serve", "optuna")  # these take long, or need an extra; not among all by default
 CALLS = "calls"  # compares source trees; not one of all, for by itself it has nothing to say
 
@@ -37,7 +37,7 @@ def main() -> None:
     console, results = Console(), list[Result]()
     for name in given.names or BENCHMARKS:
         with console.status(name):
-            benchmark = importlib.import_module(f"benchmarks.{name}")
+            benchmark = importlib.import_module(f"benchmarks.{name.replace('-', '_')}")
             for result in benchmark.run(given.against) if name == CALLS else benchmark.run():
                 results.append(result)
                 console.print("  ".join(filter(None, report.row(result))), highlight=False)

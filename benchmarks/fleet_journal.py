@@ -1,0 +1,92 @@
+"""Durable records a second, in batches of 1,024, beside the floor: a bare write and sync of the same bytes.
+
+Both are called in turns. The clock is the wall's, since the time goes into waiting for the disk. With the environment
+variable DRIFTWISE_BENCH_STORE, for example postgresql://…, there is a line for that store, too.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import Result, Stopwatch, duration
+from driftwise.fleet.journal import Journal, JournalEntry, frames, open_journal
+
+BATCH, ROUNDS = 1024, 400
+KEYS, WINDOW = 10_000, 64  # of the snapshot
+TARGET = 100_000
+
+
+def run() -> Iterator[Result]:
+    with tempfile.TemporaryDirectory(dir=".") as folder:  # of this disk: the system's own may be in memory
+        journal = open_journal(folder, "bench")
+        with Path(folder, "floor").open("wb", buffering=0) as file:
+            ours, floor, coding = in_turns([lambda: journal.append(batch()), bare(file.fileno()), coded])
+        yield line("files", ours, f"floor {BATCH / floor:,.0f}/s", floor)
+        yield Result("… of which making the frame", ours=duration(coding))
+        yield from recovery(journal, folder)
+    if store := os.environ.get("DRIFTWISE_BENCH_STORE"):
+        there = open_journal(store, "bench")
+        yield line("PostgreSQL", in_turns([lambda: there.append(batch())])[0])
+        there.snapshot({})
+        there.close()
+
+
+def batch() -> JournalEntry:
+    row = np.arange(BATCH)
+    return JournalEntry("tell", {"row": row, "number": row, "reward": row / 7})
+
+
+def coded() -> bytes:
+    return b"".join(frames.pieces(1, [batch()]))
+
+
+def bare(file: int) -> Callable[[], None]:
+    """What any durable log must do: one write and one sync."""
+    data = coded()
+
+    def write() -> None:
+        os.write(file, data)
+        getattr(os, "fdatasync", os.fsync)(file)
+
+    return write
+
+
+def in_turns(calls: list[Callable[[], object]]) -> list[float]:
+    """The mean seconds of each: a sync that waits for others counts in full."""
+    watches = [Stopwatch(time.perf_counter) for _ in calls]
+    for _ in range(ROUNDS):
+        for watch, call in zip(watches, calls, strict=True):
+            watch(call)
+    return [sum(watch.seconds) / ROUNDS for watch in watches]
+
+
+def line(kind: str, seconds: float, theirs: str = "", floor: float | None = None) -> Result:
+    rate = BATCH / seconds
+    what = f"durable records of 24 bytes, batches of {BATCH:,}, {kind}"
+    ratio = None if floor is None else floor / seconds
+    return Result(what, f"{rate:,.0f}/s", theirs, ratio, f"≥ {TARGET:,}/s", rate >= TARGET)
+
+
+def recovery(journal: Journal, folder: str) -> Iterator[Result]:
+    """Reading back what was appended, and a snapshot as large as that of 10,000 keys."""
+    journal.close()
+    watch = Stopwatch(time.perf_counter)
+    journal = watch(open_journal, folder, "bench")
+    found = watch(lambda: sum(len(entry.arrays["row"]) for entry in journal.entries()))
+    assert found == BATCH * ROUNDS
+    yield Result(f"{found:,} records read back", ours=f"{found / sum(watch.seconds):,.0f}/s")
+    state = {"row": np.zeros((KEYS, WINDOW), np.int32), "reward": np.zeros((KEYS, WINDOW))}
+    size, watch = sum(array.nbytes for array in state.values()) / 1e6, Stopwatch(time.perf_counter)
+    watch(journal.snapshot, state)
+    watch(journal.latest)
+    written, read = watch.seconds
+    yield Result(
+        f"a snapshot of {size:.1f} MB", ours=f"written {size / written:,.0f} MB/s, read {size / read:,.0f} MB/s"
+    )
+    journal.close()
