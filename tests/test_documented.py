@@ -91,6 +91,11 @@ def test_every_member_of_a_study_is_in_the_api_reference():
     assert sorted(listed) == [name for name in dir(driftwise.Study) if not name.startswith("_")]
 
 
+@pytest.mark.parametrize("name", [name for name in dir(driftwise.Study) if not name.startswith("_")])
+def test_every_member_of_a_study_has_an_example(name):
+    assert ">>> " in inspect.getdoc(getattr(driftwise.Study, name)), f"give the docstring of Study.{name} an example"
+
+
 def test_every_page_is_in_the_contents_of_the_site():
     listed = set()
     for index in (ROOT / "docs/index.md", ROOT / "docs/api/index.md"):

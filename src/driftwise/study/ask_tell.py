@@ -68,6 +68,12 @@ class AskTell(Opened):
         `at` is your own time. By default it is the suggestion's number, or the time of the newest observation if that
         has a time of your own. `n` suggestions come as a list; they spread out, and all or none are stored. `context`
         is the present value of every parameter of the context, and `fixed` pins parameters that are otherwise chosen.
+
+        >>> first = study.ask(key="tuesday")
+        >>> study.ask(key="tuesday") == first
+        True
+        >>> [suggestion.number for suggestion in study.ask(n=2)]
+        [8, 9]
         """
         count = None if n is None else checks.count("n", n, most=MOST)
         found = self._asked(inputs.key(key), inputs.time(at), context, fixed, count)
@@ -136,6 +142,11 @@ class AskTell(Opened):
         The same reward again changes nothing. A different one raises a `ConflictError`. `std` is the standard deviation
         of the noise, if you know it, and `repeats` says that the reward is the mean of so many readings. `measures` are
         what else was measured, by name. With a `key` a repeated call is recognised even after a correction.
+
+        >>> study.tell(study.ask(), 97.5)
+        Receipt(number=7, new=True, in_window=True)
+        >>> study.tell(study.ask(), failed=True)
+        Receipt(number=8, new=True, in_window=True)
         """
         id = inputs.suggestion_id(suggestion)
         outcome = self._outcome(reward, failed, std, repeats, measures)
@@ -157,7 +168,13 @@ class AskTell(Opened):
         repeats: int = 1,
         measures: Mapping[str, float] | None = None,
     ) -> Receipt:
-        """Store a reward at a setting that was not suggested; with a `key` once, however often it is sent."""
+        """Store a reward at a setting that was not suggested; with a `key` once, however often it is sent.
+
+        >>> study.observe({"price": 10}, 98.0, key="tuesday")
+        Receipt(number=7, new=True, in_window=True)
+        >>> study.observe({"price": 10}, 98.0, key="tuesday")
+        Receipt(number=7, new=False, in_window=True)
+        """
         outcome = self._outcome(reward, failed, std, repeats, measures)
         return self._observed(params, context, outcome, inputs.time(at), inputs.key(key))
 
@@ -168,7 +185,13 @@ class AskTell(Opened):
         return self._receipt(self._log.observe(x, outcome, at, key=key, limit=self.policy.memory))
 
     def abandon(self, suggestion: Suggestion | str) -> None:
-        """Declare that a suggestion will not be tried. If its reward arrives after all, it still counts."""
+        """Declare that a suggestion will not be tried. If its reward arrives after all, it still counts.
+
+        >>> suggestion = study.ask()
+        >>> study.abandon(suggestion)
+        >>> study.pending()
+        []
+        """
         self._log.abandon(inputs.suggestion_id(suggestion))
 
     def _outcome(self, reward: Any, failed: Any, std: Any, repeats: Any, measures: Any) -> Outcome:
@@ -202,12 +225,22 @@ class AskTell(Opened):
 
         What was told stays in the log, and the correction is a further entry with `who`, `why` and the time. The belief
         is as if the outcome had always been the corrected one. Measures that you do not give stay as they are.
+
+        >>> study.correct(3, 95.0, who="ada", why="refunds came later")
+        Receipt(number=3, new=True, in_window=True)
+        >>> study.page(after=2, count=1)[0].reward
+        95.0
         """
         outcome = self._outcome(reward, failed, std, repeats, measures)
         return self._corrected(which, outcome, *inputs.reason(who, why), keep=measures is None)
 
     def retract(self, which: int | Suggestion | str, *, who: str = "", why: str = "") -> Receipt:
-        """Declare that an observation should not count. It stays in the log, and `correct` brings it back."""
+        """Declare that an observation should not count. It stays in the log, and `correct` brings it back.
+
+        >>> receipt = study.retract(3, why="the shop was closed")
+        >>> [seen.number for seen in study.observations()]
+        [1, 2, 4, 5, 6]
+        """
         return self._corrected(which, None, *inputs.reason(who, why))
 
     def _corrected(
@@ -228,11 +261,21 @@ class AskTell(Opened):
         return checks.count("number", which)
 
     def corrections(self) -> list[Correction]:
-        """All corrections and retractions, oldest first: what held before and after, who, when and why."""
+        """All corrections and retractions, oldest first: what held before and after, who, when and why.
+
+        >>> receipt = study.retract(3, who="ada", why="the shop was closed")
+        >>> [(made.number, made.who, made.why) for made in study.corrections()]
+        [(3, 'ada', 'the shop was closed')]
+        """
         return self._log.corrections()
 
     def pending(self) -> list[Suggestion]:
-        """The suggestions that the next ask treats as pending: without a reward, and among the last `patience` ones."""
+        """The suggestions that the next ask treats as pending: without a reward, and among the last `patience` ones.
+
+        >>> suggestion = study.ask()
+        >>> study.pending() == [suggestion]
+        True
+        """
         pending = self._log.read(lambda view: view.pending(self.description.patience))
         return [self._suggestion(asked) for asked in pending]
 

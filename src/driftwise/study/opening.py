@@ -78,7 +78,11 @@ class Opened:
 
     @classmethod
     def of(cls, name: str, description: Description, *, path: Path | None = None, token: str | None = None) -> Self:
-        """Create a study with this description, or open it if it exists with the same."""
+        """Create a study with this description, or open it if it exists with the same.
+
+        >>> Study.of("more prices", study.description)
+        Study('more prices', policy='auto', path=None)
+        """
         study = cls.__new__(cls, path=path)
         study._make(checks.name("a study's name", name), description, path, token)
         return study
@@ -93,7 +97,12 @@ class Opened:
 
     @classmethod
     def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
-        """Open a study that already exists."""
+        """Open a study that already exists.
+
+        >>> made = Study("prices", {"price": Float(5, 20)}, path="prices.db")
+        >>> Study.open("prices", path="prices.db")
+        Study('prices', policy='auto', path='prices.db')
+        """
         if cls._at(path) is not cls:
             return cls._at(path).open(name, path=path, token=token)
         remote.no_token(token)
@@ -108,7 +117,12 @@ class Opened:
 
     @classmethod
     def names(cls, path: Path, token: str | None = None) -> list[str]:
-        """The names of the studies in a file."""
+        """The names of the studies in a file.
+
+        >>> made = Study("prices", {"price": Float(5, 20)}, path="prices.db")
+        >>> Study.names("prices.db")
+        ['prices']
+        """
         if cls._at(path) is not cls:
             return cls._at(path).names(path, token=token)
         remote.no_token(token)
@@ -124,21 +138,37 @@ class Opened:
         self._watching = Watching(description.policy, description.sign)
 
     def describe(self) -> Summary:
-        """The definition of the study, and its counts."""
+        """The definition of the study, and its counts.
+
+        >>> study.describe().counts.rewards
+        6
+        """
         counts = self._log.read(lambda view: view.counts)
         return Summary(self.name, self._shown, self.description, counts)
 
     def close(self) -> None:
-        """Close the file. It is never necessary: everything is on the disk, and the next call opens it again."""
+        """Close the file. It is never necessary: everything is on the disk, and the next call opens it again.
+
+        >>> study.close()
+        """
         self._store.close()
 
     @property
     def policy(self) -> AnyPolicy:
+        """The policy that chooses.
+
+        >>> study.policy.name
+        'auto'
+        """
         return self.description.policy
 
     @property
     def space(self) -> Space:
-        """The parameters that are chosen."""
+        """The parameters that are chosen.
+
+        >>> study.space.names
+        ('price',)
+        """
         return self.description.space
 
     def __reduce__(self) -> Any:

@@ -60,15 +60,16 @@ class Study(AskTell):
         token: who you are, if `path` is an address.
         **options: the options of the policy.
 
-    >>> from driftwise import Candidates
-    >>> study = Study("doors", space=Candidates([[0.0], [1.0]], names=["door"]), policy="sw-gp-ucb", window=10)
-    >>> s = study.ask()
-    >>> s.number, s.params
-    (1, {'door': 0.0})
-    >>> study.tell(s, 3.5)
-    Receipt(number=1, new=True, in_window=True)
-    >>> study.tell(s, 3.5)
-    Receipt(number=1, new=False, in_window=True)
+    The examples of the methods go on from this study, which knows six rewards.
+
+    >>> import numpy as np
+    >>> from driftwise import Float, Study
+    >>> study = Study("prices", {"price": Float(5, 20)}, seed=0)
+    >>> for price in (6, 9, 12, 15, 18):  # what is known from before
+    ...     receipt = study.observe({"price": price}, 100 - (price - 11) ** 2)
+    >>> suggestion = study.ask()
+    >>> study.tell(suggestion, 100 - (suggestion.params["price"] - 11) ** 2)
+    Receipt(number=6, new=True, in_window=True)
     """
 
     # --- what it knows ------------------------------------------------------------------------------------------
@@ -82,6 +83,10 @@ class Study(AskTell):
         `mean` and `std` are those of the function there, in your own units. `sure` is False while little is known
         there, just after the world changed, and while a better setting that worked is in doubt since others failed. The
         setting obeys `where`, and it probably works and keeps the limits.
+
+        >>> best = study.recommend()
+        >>> 10 < best.params["price"] < 12, best.sure
+        (True, True)
         """
         state, ask = self._state(inputs.time(at), self.description.pins(context, fixed))
         belief = self._belief_of(state, ask)
@@ -95,12 +100,20 @@ class Study(AskTell):
 
     @property
     def best_params(self) -> Params:
-        """The parameters of `recommend()`."""
+        """The parameters of `recommend()`.
+
+        >>> 10 < study.best_params["price"] < 12
+        True
+        """
         return self.recommend().params
 
     @one_thread
     def predict(self, params: Params, at: float | None = None, *, context: Params | None = None) -> Prediction:
-        """What is expected at a setting: the reward, the probability that it works, and the measures with limits."""
+        """What is expected at a setting: the reward, the probability that it works, and the measures with limits.
+
+        >>> study.predict({"price": 18}).mean < study.predict({"price": 11}).mean
+        True
+        """
         X = np.array([self.description.point(params, context)])
         state, ask = self._state(inputs.time(at))
         mean, std = answers.in_users_units(self._belief_of(state, ask), X, self.description.sign)
@@ -113,13 +126,22 @@ class Study(AskTell):
         return Prediction(float(mean[0]), float(std[0]), works, measures, holds)
 
     def belief(self, at: float | None = None) -> Belief:
-        """The posterior of the policy now, of rewards to be maximised; `belief.units` are their location and scale."""
+        """The posterior of the policy now, of rewards to be maximised; `belief.units` are their location and scale.
+
+        >>> mean, std = study.belief().predict(np.array([[0.4], [1.0]]))  # coordinates in [0, 1]: 11 and 20
+        >>> bool(mean[0] > mean[1])
+        True
+        """
         state, ask = self._state(inputs.time(at))
         return self._belief_of(state, ask)
 
     @one_thread
     def drift(self, at: float | None = None) -> Diagnosis:
-        """The rate of drift, the last change point, and which parameters matter. Needs the policy `auto`."""
+        """The rate of drift, the last change point, and which parameters matter. Needs the policy `auto`.
+
+        >>> study.drift().alarm
+        False
+        """
         explain = self._explainer()
         state, ask = self._state(inputs.time(at))
         return explain(state.reward, ask)
@@ -130,6 +152,9 @@ class Study(AskTell):
 
         The moments are spread evenly over the log, or over its end. They are at most 12 observations apart, so that no
         alarm is missed. Each equals `drift(at=moment.at)` of a study that has only the observations up to that moment.
+
+        >>> [moment.number for moment in study.drift_history(points=3)]
+        [1, 4, 6]
         """
         explain = self._explainer()
         needed = history.needed(self.policy, points)
@@ -143,6 +168,9 @@ class Study(AskTell):
 
         `since` is the number of an observation: only changes that were noticed after it are given. By default the last
         240 observations are looked at. A change that was noticed and later doubted has `taken_back`.
+
+        >>> study.changes()
+        []
         """
         self._explainer()
         first = None if since is None else checks.count("since", since, least=0)
@@ -151,7 +179,11 @@ class Study(AskTell):
 
     @property
     def alarm(self) -> bool:
-        """Whether a change point just occurred, with a probability of more than one half."""
+        """Whether a change point just occurred, with a probability of more than one half.
+
+        >>> study.alarm
+        False
+        """
         return self.drift().alarm
 
     def _explainer(self) -> Explain:
@@ -171,16 +203,28 @@ class Study(AskTell):
     # --- the log ------------------------------------------------------------------------------------------------
 
     def observations(self) -> Iterator[Reading]:
-        """The log as it holds now, in the order of its numbers: settings and rewards as you gave them."""
+        """The log as it holds now, in the order of its numbers: settings and rewards as you gave them.
+
+        >>> [seen.params["price"] for seen in study.observations() if seen.number <= 5]
+        [6.0, 9.0, 12.0, 15.0, 18.0]
+        """
         return (self._reading(seen) for seen in self._log.observations())
 
     def latest(self, count: int) -> list[Reading]:
-        """The last observations back to the `count`-th reward, in order. Earlier ones are not read."""
+        """The last observations back to the `count`-th reward, in order. Earlier ones are not read.
+
+        >>> [seen.number for seen in study.latest(2)]
+        [5, 6]
+        """
         checks.count("count", count)
         return [self._reading(seen) for seen in self._log.read(lambda view: view.tail(count))]
 
     def page(self, after: int = 0, count: int = 1000) -> list[Reading]:
-        """The first `count` observations with a number above `after`, without those that were retracted."""
+        """The first `count` observations with a number above `after`, without those that were retracted.
+
+        >>> [seen.number for seen in study.page(after=2, count=3)]
+        [3, 4, 5]
+        """
         checks.count("after", after, least=0), checks.count("count", count)
         found, _ = self._log.read(lambda view: view.page(after, count))
         return [self._reading(seen) for seen in found]
@@ -189,6 +233,9 @@ class Study(AskTell):
         """At most `most` observations, evenly spaced among the numbers `first` to `last`.
 
         What it costs depends on `most` alone, so that a study of any length can be drawn.
+
+        >>> [seen.number for seen in study.sampled(3)]
+        [1, 4, 6]
         """
         checks.count("most", most), checks.count("first", first)
 
@@ -203,7 +250,11 @@ class Study(AskTell):
         return [self._reading(seen) for seen in self._log.read(read)]
 
     def to_frame(self) -> Any:
-        """All observations as a pandas DataFrame, or as a dict of columns if pandas is not installed."""
+        """All observations as a pandas DataFrame, or as a dict of columns if pandas is not installed.
+
+        >>> list(study.to_frame())
+        ['number', 'at', 'price', 'reward']
+        """
         return readings.frame(self.observations())
 
     def load(self, rows: Iterable[Mapping[str, Any] | Reading]) -> Loaded:
@@ -212,6 +263,9 @@ class Study(AskTell):
         A row is a dict with `params` and `reward` (or `failed`), and as you like `at`, `key`, `context`, `std`,
         `repeats` and `measures`; or a `Reading` of another study. A row with a `key` is stored once, however often it
         is loaded. Rows are stored in batches of 5,000, each as a whole.
+
+        >>> study.load([{"params": {"price": 10}, "reward": 99.0, "key": "monday"}])
+        Loaded(new=1, known=0)
         """
         new = known = 0
         for first, batch in readings.batches(rows):
@@ -220,7 +274,11 @@ class Study(AskTell):
         return Loaded(new, known)
 
     def load_batch(self, batch: Sequence[Mapping[str, Any]], *, first: int = 1) -> Loaded:
-        """Add observations, all or none. An error counts the rows from `first`."""
+        """Add observations, all or none. An error counts the rows from `first`.
+
+        >>> study.load_batch([{"params": {"price": price}, "reward": 90.0} for price in (8, 14)])
+        Loaded(new=2, known=0)
+        """
         rows = [readings.checked(first + i, row) for i, row in enumerate(batch)]
         return self._log.load([self._entry(first + i, row) for i, row in enumerate(rows)], first=first)
 
@@ -243,6 +301,10 @@ class Study(AskTell):
 
         An exception of the kinds in `catch` counts as a failure of the setting. Any other is raised, and the suggestion
         is abandoned.
+
+        >>> best = study.optimize(lambda params: 100 - (params["price"] - 11) ** 2, n=3)
+        >>> study.describe().counts.rewards
+        9
         """
         for _ in range(checks.count("n", n)):
             suggestion = self.ask()
@@ -264,6 +326,10 @@ class Study(AskTell):
 
         What you do not give is taken from this study. Observations that lie outside of the new space are left out, and
         every other one counts as told, with its time. The new study is in the file `path`, or in memory.
+
+        >>> wider = study.fork("wider", {"price": Float(5, 40)})
+        >>> wider.describe().counts.rewards
+        6
         """
         if path is not None and (remote.is_address(path) or is_there(path)) and name in Study.names(path):
             raise ConflictError(
@@ -274,7 +340,11 @@ class Study(AskTell):
         return made
 
     def copy(self, name: str, *, path: Path | None = None) -> Study:
-        """The whole study with its suggestions, keys and corrections under another name, or in another file."""
+        """The whole study with its suggestions, keys and corrections under another name, or in another file.
+
+        >>> study.copy("prices-before")
+        Study('prices-before', policy='auto', path=None)
+        """
         if remote.is_address(path):
             raise InvalidInput(f"a copy must be in a file, got {path!r:.80}; fork the study there, or load its log")
         target = self._store if path is None else open_store(path)
@@ -284,12 +354,23 @@ class Study(AskTell):
         return study
 
     def rename(self, name: str) -> None:
-        """Give the study another name."""
+        """Give the study another name.
+
+        >>> study.rename("profits")
+        >>> study.name
+        'profits'
+        """
         self._store.rename(self.name, checks.name("a study's name", name))
         self._set_up(self._store, self._store.open(name), self.description, self.path)
 
     def delete(self) -> None:
-        """Delete the study from its file. This cannot be undone."""
+        """Delete the study from its file. This cannot be undone.
+
+        >>> made = Study("gone", {"price": Float(5, 20)}, path="prices.db")
+        >>> made.delete()
+        >>> Study.names("prices.db")
+        []
+        """
         self._store.delete(self.name)
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,23 @@
+"""The examples of the methods of a study go on from that of its class: they are run with the study it made."""
+
+import doctest
+import inspect
+
+import pytest
+
+HOMES = ("driftwise.study.opening.", "driftwise.study.ask_tell.", "driftwise.study.study.")
+
+
+@pytest.fixture(autouse=True)
+def _example_of_the_class(request):
+    if not request.node.name.startswith(HOMES):
+        yield
+        return
+    from driftwise import Study  # not before tests/conftest.py has set the number of threads
+
+    request.getfixturevalue("monkeypatch").chdir(request.getfixturevalue("tmp_path"))
+    namespace = request.getfixturevalue("doctest_namespace")
+    for example in doctest.DocTestParser().get_examples(inspect.getdoc(Study)):
+        exec(example.source, namespace)
+    yield
+    namespace.clear()
