@@ -34,7 +34,7 @@ LARGE: dict[str, Any] = {
 }
 TOO_LARGE = {(name, "a choice of 2,501") for name in ("sw-linucb", "d-linucb", "restart-linucb", "w-dbo")}
 TOO_LARGE |= {(name, "100,000 candidates") for name in ("auto", "igp-ucb", "bob-gp-ucb")}
-TOO_LARGE |= {(name, where) for name in ("r-perp", "ada-opkb") for where in LARGE}
+TOO_LARGE |= {(name, where) for name in ("r-perp", "ada-opkb", "auto-lean") for where in LARGE}
 
 
 @cache

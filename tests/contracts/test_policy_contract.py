@@ -54,6 +54,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "r-perp": {"interval": 9},
     "w-dbo": {"most": 8, "starts": 4},
     "auto": {"window": 8},
+    "auto-lean": {"window": 8, "span": 24},
 }
 
 
@@ -331,7 +332,7 @@ def told(made: Any, log: tuple[Observation, ...], **noise: Any) -> list[bytes]:
 def test_it_says_whether_it_uses_the_noise_of_an_observation(name, where):
     """Exact and worthless observations make different beliefs, or no difference at all; and so do means of many."""
     made, log = make(name, where), live(name, where).log
-    assert weighs_noise(made) == (name not in {"random", "ada-opkb", "ldp", "ata-gp-ucb", "moma-gp-ucb"})
+    assert weighs_noise(made) == (name not in {"random", "ada-opkb", "ldp", "ata-gp-ucb", "moma-gp-ucb", "auto-lean"})
     plain, exact, worthless = told(made, log), told(made, log, std=1e-3), told(made, log, std=1e3)
     many = told(made, log, repeats=50)
     if weighs_noise(made):

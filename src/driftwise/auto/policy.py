@@ -231,10 +231,15 @@ def default_kernels(space: Space) -> tuple[Kernel, ...]:
     Near its maximum a smooth function looks like a rough one of a longer length scale, whose standard deviation
     elsewhere would be too small; so there are both.
     """
-    sides = math.sqrt(max(_breadth(space), 2) / 2) * _sides(space)
+    sides = stretched(space)
     made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH]
     made += [RBF(tuple((ell * sides).tolist())) for ell in SMOOTH]
     return tuple(Sum(kernel, Level(LEVEL)) for kernel in made)
+
+
+def stretched(space: Space) -> Array:
+    """What length scales are relative to: the extent along each coordinate, times √(d/2) above d = 2. (d,)"""
+    return math.sqrt(max(_breadth(space), 2) / 2) * _sides(space)
 
 
 def _breadth(space: Space) -> float:

@@ -32,6 +32,7 @@ HOMES = {
     "sw-gp-ucb": ("policies.window", "Window"),
     "random": ("policies.random", "Random"),
     "auto": ("auto.policy", "Auto"),
+    "auto-lean": ("policies.auto_lean", "AutoLean"),
     "tv-gp-ucb": ("policies.tv_gp_ucb", "TvGpUcb"),
     "tv-r-gp-ucb": ("policies.tv_r_gp_ucb", "TvRestart"),
     "smooth-gp-ucb": ("policies.smooth_gp_ucb", "SmoothGpUcb"),

@@ -30,6 +30,7 @@ SHARED = (
     "gp.features",
     "gp.time_kernels",
     "gp.belief",
+    "lean.prior",
     "spaces",
     "theory.information",
     "theory.widths",

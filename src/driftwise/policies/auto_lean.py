@@ -1,0 +1,238 @@
+"""auto-lean: a dozen experts on a short window, for a key among very many. It is told nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+from driftwise import checks, limits
+from driftwise.auto.policy import stretched
+from driftwise.errors import InvalidInput
+from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
+from driftwise.gp.time_kernels import Forgetting
+from driftwise.lean.bank import LeanBank
+from driftwise.lean.prior import Prior
+from driftwise.lean.step import LeanState, Moments, mixed, moments, observe, optimism
+from driftwise.lean.weigh import shape_and_rate
+from driftwise.lean.window import Indices
+from driftwise.policies.base import BasePolicy, Decision, an_instance, finite
+from driftwise.records import Array, Ask, Observation, Point
+from driftwise.spaces import Space, as_space
+
+LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
+EPSILONS = (0.0, 0.01, 0.05)
+RESTARTS = 2
+SCALES = (30.0, 120.0)
+WIDTH = 0.8
+
+
+@dataclass(frozen=True)
+class AutoLean(BasePolicy[LeanState]):
+    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over a dozen experts e: shapes × drifts, on `window` observations.
+
+    >>> from driftwise import Candidates
+    >>> policy = AutoLean.of(Candidates([[0.0], [1.0]]))
+    >>> state = policy.update(policy.start(), Observation(1, 1.0, (0.0,), 1.0))
+    >>> policy.choose(state, Ask(number=2, at=2.0)).tolist()
+    [1.0]
+    """
+
+    name: ClassVar[str] = "auto-lean"
+
+    space: Space
+    kernels: tuple[Kernel, ...]
+    noises: tuple[float, ...]
+    forgetting: tuple[float, ...] = EPSILONS
+    restarts: int = RESTARTS
+    trends: tuple[float, ...] = SCALES
+    window: int = 64
+    span: int = 512
+    width: float = WIDTH
+    prior: Prior = field(default_factory=Prior)
+
+    def __post_init__(self) -> None:
+        self.settle(
+            kernels=lambda name, given: checks.each(name, given, as_kernel, "(RBF(0.2),)"),
+            noises=lambda name, given: checks.each(name, given, checks.positive, "(0.01,)"),
+            forgetting=lambda name, given: checks.each(name, given, _epsilon, "(0.0, 0.01)"),
+            restarts=partial(checks.count, least=0),
+            trends=lambda name, given: checks.each(name, given, checks.positive, "(60.0,)"),
+            window=partial(checks.count, least=8),
+            span=checks.count,
+            width=checks.nonnegative,
+            prior=an_instance(Prior, "a Prior(weights, location, scale, strength)"),
+        )
+        n, S, D = finite(self.name, self.space), len(self.kernels), self.drifts
+        if not S or len(self.noises) != S or not D:
+            got = f"{S} kernels, {len(self.noises)} noises and {D} drifts"
+            raise InvalidInput(f"auto-lean needs a noise for each kernel, and a drift at least, got {got}")
+        what = f"{S} matrices of {n:,} × {n:,} candidates, and {S * D} of {self.window} × {self.window} observations"
+        limits.check(self.name, S * n**2 + S * D * self.window**2, what, "give fewer candidates, or use sw-gp-ucb")
+        self.prior.shares(S, D)
+
+    @property
+    def drifts(self) -> int:
+        """How many kinds of drift there are."""
+        return len(self.forgetting) + self.restarts + len(self.trends)
+
+    @classmethod
+    def of(
+        cls,
+        space: Any,
+        *,
+        window: Annotated[int, "number of observations that experts hold"] = 64,
+        span: Annotated[int, "number of last observations that these are selected from"] = 512,
+        width: Annotated[float, "exploration bonus, as a multiple of the one that just pays off"] = WIDTH,
+        prior: Annotated[Prior | None, "what other keys have learned; None: nothing"] = None,
+    ) -> AutoLean:
+        made = as_space(space)
+        finite(cls.name, made)  # before anything is made of its points
+        kernels, noises = default_shapes(made)
+        return cls(made, kernels, noises, window=window, span=span, width=width, prior=prior or Prior())
+
+    @cached_property
+    def bank(self) -> LeanBank:
+        """The experts, and the tables that all keys share."""
+        return LeanBank(
+            points=np.asarray(self.space.points),
+            kernels=self.kernels,
+            noises=self.noises,
+            forgetting=self.forgetting,
+            restarts=self.restarts,
+            trends=self.trends,
+            window=self.window,
+            span=self.span,
+            prior=self.prior,
+        )
+
+    @property
+    def memory(self) -> int:
+        return 2 * self.span
+
+    def start(self) -> LeanState:
+        return LeanState.start(self.bank)
+
+    def update(self, state: LeanState, seen: Observation) -> LeanState:
+        return observe(self.bank, state, self._indices([seen.x]), np.array([seen.y]), np.array([seen.number]))
+
+    def decide(self, state: LeanState, ask: Ask) -> Decision:
+        return Decision(self.space.argmax(LeanOptimism(self.belief(state, ask).imagine(ask.pending), self.width), ask))
+
+    def belief(self, state: LeanState, ask: Ask) -> LeanBelief:
+        return LeanBelief(self, state, ask.number)
+
+    def remembers(self, number: int, *, newest: int, newer: int) -> bool:
+        return newer < self.memory
+
+    def _indices(self, points: Sequence[Sequence[float]]) -> Indices:
+        """Which candidates these are."""
+        try:
+            return np.array([self._places[tuple(x)] for x in points], dtype=np.intp)
+        except KeyError as error:
+            raise InvalidInput(f"{error.args[0]} is none of the {len(self._places)} candidates") from None
+
+    @cached_property
+    def _places(self) -> dict[Point, int]:
+        return {tuple(x): i for i, x in reversed(list(enumerate(np.asarray(self.space.points).tolist())))}
+
+
+@dataclass(frozen=True, eq=False)
+class LeanBelief:
+    """The mixture of the experts at step `number`. A `Belief`."""
+
+    policy: AutoLean
+    state: LeanState
+    number: int
+    pending: tuple[Point, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.state.held.filled.sum())
+
+    @cached_property
+    def said(self) -> Moments:
+        pending = self.policy._indices(self.pending)[None] if self.pending else None
+        return moments(self.policy.bank, self.state, np.array([self.number]), pending)
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        mean, std = mixed(self.state, self.said)
+        return self._at(X, mean[0]), self._at(X, std[0])
+
+    def optimism(self, X: Array, width: float) -> Array:
+        return self._at(X, optimism(self.policy.bank, self.state, self.said, width)[0])
+
+    def _at(self, X: Array, values: Array) -> Array:
+        """Of values at all candidates, those at the rows of X."""
+        points = self.policy.space.points
+        return values if X is points else values[self.policy._indices(X.tolist())]
+
+    def observe(self, seen: Observation, *, keep: int | None = None) -> LeanBelief:
+        return replace(self, state=self.policy.update(self.state, seen), number=seen.number)
+
+    def imagine(self, points: Sequence[Point]) -> LeanBelief:
+        return replace(self, pending=(*self.pending, *map(tuple, points))) if points else self
+
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        raise InvalidInput("auto-lean knows its candidates alone, so that nothing has a gradient")
+
+    def weights(self, X: Array) -> Array:
+        raise InvalidInput("auto-lean clips rewards, so that its mean has no weights on them")
+
+    @property
+    def information_gain(self) -> float:
+        """½ ln det(I + K/λ), averaged over the experts by their weights."""
+        b, noise = self.state.beliefs, self.policy.bank.noise[:, :, None]
+        missing = np.einsum("ksdii->ksdi", b.inverse) == 0
+        whole = b.inverse * noise[..., None] + missing[..., None] * np.eye(missing.shape[-1])
+        return max(float(-0.5 * (self.state.weights * np.linalg.slogdet(whole)[1]).sum()), 0.0)
+
+    @property
+    def noise(self) -> float:
+        a, rate = shape_and_rate(self.state.beliefs, self.state.units)
+        return float((self.state.weights * rate / a * self.policy.bank.noise).sum())
+
+    @property
+    def units(self) -> tuple[float, float]:
+        units = self.state.units
+        return float(self.state.origin[0] + units.location[0]), float(units.scale[0])
+
+    @property
+    def observed(self) -> Array:
+        held = self.state.held
+        order = np.argsort(held.number[0], kind="stable")[-len(self) :] if len(self) else np.zeros(0, dtype=np.intp)
+        return np.asarray(self.policy.space.points)[held.where[0][order]]
+
+    @property
+    def jitter(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class LeanOptimism:
+    """Σ w_e (μ_e + β b_e σ_e), to be maximised over candidates."""
+
+    belief: LeanBelief
+    beta: float
+
+    def __call__(self, X: Array) -> Array:
+        return self.belief.optimism(X, self.beta)
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        raise InvalidInput("auto-lean knows its candidates alone, so that nothing has a gradient")
+
+    def anchors(self) -> Array:
+        return self.belief.observed
+
+
+def default_shapes(space: Space) -> tuple[tuple[Kernel, ...], tuple[float, ...]]:
+    """A rough and a smooth kernel, each plus a constant level, and their noises."""
+    sides = stretched(space)
+    rough, smooth = Matern(2.5, tuple((0.25 * sides).tolist())), RBF(tuple((0.25 * sides).tolist()))
+    return (Sum(rough, Level(LEVEL)), Sum(smooth, Level(LEVEL))), (0.03, 0.01)
+
+
+def _epsilon(name: str, given: Any) -> float:
+    return Forgetting(checks.real(name, given)).epsilon

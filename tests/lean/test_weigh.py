@@ -1,0 +1,77 @@
+"""Weights against direct densities, and the closed form of the signal's scale against numerical integration."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.stats import gamma, multivariate_normal
+
+from driftwise.auto.weights import fixed_share
+from driftwise.gp.time_kernels import SpaceTime
+from driftwise.lean.bank import STRENGTH
+from driftwise.lean.step import LeanState, observe
+from driftwise.lean.weigh import log_densities, weigh
+from driftwise.lean.window import Units
+from lean_bank import POINTS, bank, run, times
+
+UNITS = Units(np.array([0.4]), np.array([1.7]), np.array([4.0]))
+
+
+def integrated(made, state, s, d, where, number, y):
+    """log p(targets) of an expert's observations and a further one, over all variances of the signal."""
+    held = np.flatnonzero(np.diagonal(state.beliefs.inverse[0, s, d]) > 0)
+    X = np.column_stack([POINTS[state.held.where[0, held]], state.held.number[0, held]])
+    targets = (state.held.y[0, held] - UNITS.location[0]) / UNITS.scale[0]
+    if y is not None:
+        X = np.vstack([X, [*POINTS[where], number]])
+        targets = np.append(targets, (y - UNITS.location[0]) / UNITS.scale[0])
+    A = SpaceTime(made.kernels[s], times()[d])(X, X) + made.noises[s] * np.eye(len(X))
+    signal = gamma(STRENGTH, scale=1 / STRENGTH)  # of 1/s²
+    peak = multivariate_normal(cov=A).logpdf(targets) if len(X) else 0.0
+
+    def density(precision):
+        if not len(X):
+            return signal.pdf(precision)
+        return signal.pdf(precision) * np.exp(multivariate_normal(cov=A / precision).logpdf(targets) - peak)
+
+    return peak + np.log(quad(density, 0, 20, epsabs=0, epsrel=1e-10, limit=200)[0])
+
+
+def test_the_density_of_a_reward_is_that_of_all_scales_of_the_signal_together():
+    made = bank()
+    *_, (state, number) = run(made, 7, keys=1)
+    now, where, y = number + 2, 4, 1.3
+    log_p = log_densities(made, state.at(made, now), UNITS, np.array([where]), np.array([y]))
+    for s, d in np.ndindex(*made.shares.shape):
+        given = integrated(made, state, s, d, where, now[0], None)
+        both = integrated(made, state, s, d, where, now[0], y)
+        assert abs(log_p[0, s, d] - (both - given)) < 1e-7
+
+
+def test_weights_follow_the_densities_by_fixed_share():
+    """As `auto` has it, expert by expert; a shape is a family."""
+    made, rng = bank(), np.random.default_rng(2)
+    log_p = rng.normal(0, 2, size=(30, *made.shares.shape))
+    prior, families = made.shares.ravel(), np.repeat([0, 1], made.shares.shape[1])
+    weights = np.broadcast_to(made.shares, (1, *made.shares.shape))
+    for each in log_p:
+        weights = weigh(made, weights, each[None])
+    path = fixed_share(log_p.reshape(30, -1).T, prior, prior, families)
+    np.testing.assert_allclose(weights.ravel(), path[-1], rtol=1e-12)
+
+
+def test_the_expert_that_is_right_wins():
+    """A world that stands still, one that forgets fast, and one that moves smoothly."""
+    made, rng = bank(window=24), np.random.default_rng(5)
+    drifts = {0: times()[0], 1: times()[1], 5: times()[5]}
+    for right, time in drifts.items():
+        where, at = rng.integers(len(POINTS), size=150), np.arange(1, 151)
+        K = SpaceTime(made.kernels[0], time)(*(np.column_stack([POINTS[where], at]),) * 2)
+        y = rng.multivariate_normal(np.zeros(150), K + made.noises[0] * np.eye(150))
+        state = LeanState.start(made)
+        for t, j, reward in zip(at, where, y, strict=True):
+            state = observe(made, state, np.array([j]), np.array([reward]), np.array([t]))
+        kinds = np.where(np.isin(np.arange(6), [2, 3]), 0, np.arange(6))  # those that begin again stand still, too
+        together = np.bincount(kinds, state.weights[0, 0], minlength=6)
+        assert np.argmax(together) == right, (right, state.weights.round(3))
+        assert state.weights[0, 0].sum() > 0.5
