@@ -62,9 +62,8 @@ class FileJournal:
         path = self._path(first, SEGMENT)
         end, number = whole_length(path, first)
         self._file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        if end < path.stat().st_size:
-            os.ftruncate(self._file, end)
-            disk.sync(self._file)
+        os.ftruncate(self._file, end)
+        disk.sync(self._file)  # a whole frame that was not acknowledged counts from now on
         self._tail = Tail(number, end)
 
     # --- writing ------------------------------------------------------------------------------------------------
