@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 
 import numpy as np
+from tests.fleet.killing import said_before_kill
 
 from driftwise.fleet.journal import Journal, JournalEntry, open_journal
 
@@ -49,16 +49,8 @@ def write(path: str, seed: int) -> None:
 
 def killed(path: str, draw: random.Random) -> tuple[int, int]:
     """How many numbers were acknowledged, and how many there are if the call in flight counts."""
-    words = [sys.executable, "-m", "tests.fleet.journal_kills", "write", path, str(draw.randrange(10**9))]
-    child = subprocess.Popen(words, stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    lines = [child.stdout.readline()]  # it has begun
-    time.sleep(draw.choice([0.002, 0.02, 0.2]) * draw.random())
-    child.kill()
-    lines += child.stdout.read().splitlines(keepends=True)
-    child.stdout.close()
-    child.wait()
-    said = [line.split() for line in lines if line.endswith(b"\n")]
+    child = partial(write, path, draw.randrange(10**9))
+    said = [line.split() for line in said_before_kill(child, draw.choice([0.002, 0.02, 0.2]) * draw.random())]
     return max((int(n) for sign, n in said if sign == b"+"), default=0), max((int(n) for _, n in said), default=0)
 
 
@@ -82,8 +74,6 @@ def run(kills: int, seed: int, path: str) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "write":
-        write(sys.argv[2], int(sys.argv[3]))
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3] if sys.argv[3:] else folder)))
+    with tempfile.TemporaryDirectory() as folder:
+        kills, seed, path = [*sys.argv[1:], *[folder][len(sys.argv) - 3 :]]
+        print(json.dumps(run(int(kills), int(seed), path)))
