@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from driftwise.environments import environment
     from driftwise.errors import InvalidInput
     from driftwise.feasible import Limit, at_least, at_most
+    from driftwise.fleet import Fleet
     from driftwise.gp.kernels import RBF, Linear, Matern, Product, Scaled, Sum
     from driftwise.gp.posterior import Posterior
     from driftwise.lab.run import run
@@ -29,6 +30,7 @@ __all__ = [
     "Candidates",
     "Choice",
     "Decision",
+    "Fleet",
     "Float",
     "Int",
     "InvalidInput",
@@ -54,6 +56,7 @@ _HOMES = {
     "environments": ("environment",),
     "errors": ("InvalidInput",),
     "feasible.limits": ("Limit", "at_least", "at_most"),
+    "fleet": ("Fleet",),
     "gp.kernels": ("RBF", "Linear", "Matern", "Product", "Scaled", "Sum"),
     "gp.posterior": ("Posterior",),
     "lab.run": ("run",),

@@ -1,0 +1,121 @@
+"""What defines a fleet, and how its shards are made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
+
+from driftwise import checks
+from driftwise.errors import InvalidInput
+from driftwise.fleet.engine import FleetEngine
+from driftwise.fleet.folding import FoldingEngine
+from driftwise.fleet.journal import Journal, JournalEntry, open_journal
+from driftwise.fleet.shard import Shard
+from driftwise.fleet.streams import Streams
+from driftwise.fleet.windowed import Terms, terms_of
+from driftwise.policies import AnyPolicy
+from driftwise.policies.base import finite
+from driftwise.records import Array
+from driftwise.spaces import Space
+from driftwise.study.description import Description, described
+
+ENGINES = ("numpy", "compiled", "gpu")
+WINDOWS = {"compiled": 1, "gpu": 8}  # after how many windows an engine computes everything afresh
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A fleet's name, what defines the study of each of its keys, and how these are computed."""
+
+    name: str
+    study: Description
+    engine: str
+    shards: int
+
+    @classmethod
+    def of(
+        cls, name: str, space: Any, policy: Any, options: Any, settings: Any, *, shards: int, engine: str | None
+    ) -> Definition:
+        """From what the user gave. No engine means the fastest of the processor's that can do it."""
+        if engine is not None and engine not in ENGINES:
+            raise InvalidInput(f"engine must be one of {', '.join(ENGINES)}, got {checks.shown(engine)}")
+        study = described(space, policy, options, settings)
+        finite(study.policy.name, study.policy.space)
+        made = cls(checks.name("a fleet's name", name), study, engine or "compiled", checks.count("shards", shards))
+        try:
+            made.terms  # noqa: B018  # what an engine cannot do is refused now
+        except InvalidInput:
+            if engine is not None:
+                raise
+            return cls(made.name, study, "numpy", made.shards)
+        return made
+
+    @cached_property
+    def terms(self) -> Terms | None:
+        """What the engines for windows need; None for the one that takes all policies."""
+        if self.engine == "numpy":
+            return None
+        package, extra = ("numba", "fast") if self.engine == "compiled" else ("triton", "gpu")
+        if find_spec(package) is None:
+            raise InvalidInput(f"engine={self.engine!r} needs {package}; pip install 'driftwise[{extra}]'")
+        return terms_of(self.policy, windows=WINDOWS[self.engine])
+
+    @property
+    def policy(self) -> AnyPolicy:
+        return self.study.policy
+
+    @property
+    def space(self) -> Space:
+        return self.study.space
+
+    @property
+    def points(self) -> Array:
+        """The candidates: (n, d)."""
+        points = self.policy.space.points
+        assert points is not None
+        return points
+
+    @property
+    def text(self) -> str:
+        """What must be the same when the fleet is opened again."""
+        return json.dumps({"study": self.study.to_json(), "engine": self.engine, "shards": self.shards})
+
+    def shard(self, path: str | None, at: int) -> Shard:
+        """Shard number `at`, which goes on where its journal ends."""
+        memory = self.policy.memory if self.terms is None else self.terms.memory
+        streams = Streams(memory, self.study.patience)
+        journal = Nowhere() if path is None else open_journal(path, f"{self.name}-{at}")
+        return Shard(self.text, streams, self._engine(streams), journal, self.study.sign)
+
+    def _engine(self, streams: Streams) -> FleetEngine:
+        if self.terms is None:
+            return FoldingEngine(self.policy, self.points, streams, self.study.seed)
+        if self.engine == "gpu":
+            from driftwise.fleet.gpu import gpu_engine
+
+            return gpu_engine(self.terms, streams)
+        from driftwise.fleet.compiled import compiled_engine
+
+        return compiled_engine(self.terms, streams)
+
+
+class Nowhere(Journal):
+    """The journal of a fleet in memory: nothing is written."""
+
+    def append(self, *entries: JournalEntry) -> None:
+        pass
+
+    def entries(self) -> Any:
+        return iter(())
+
+    def snapshot(self, arrays: Any) -> None:
+        pass
+
+    def latest(self) -> None:
+        return None
+
+    def close(self) -> None:
+        pass

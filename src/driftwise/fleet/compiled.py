@@ -1,0 +1,82 @@
+"""Beliefs of windows in NumPy arrays, with a compiled step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftwise.fleet.slide import choose, slide
+from driftwise.fleet.streams import Places, Rows, Streams
+from driftwise.fleet.windowed import Terms
+from driftwise.fleet.windows import WindowEngine
+from driftwise.gp.linalg import invert_positive
+from driftwise.gp.noise import location_scale
+from driftwise.records import Array
+
+BYTES = 1 << 30  # of the beliefs that are held in memory
+
+
+def compiled_engine(terms: Terms, streams: Streams, *, memory: int = BYTES) -> WindowEngine:
+    """An engine whose beliefs take at most `memory` bytes."""
+    beliefs = CompiledBeliefs(terms)
+    return WindowEngine(terms, streams, beliefs, max(memory // beliefs.bytes_each, 1))
+
+
+class CompiledBeliefs:
+    """A⁻¹, mean and variance of every slot."""
+
+    name = "compiled"
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        w, n, self.q = terms.window, len(terms.prior), 2 if terms.model.standardise else 1
+        self.P, self.mean, self.var = np.zeros((0, w, w)), np.zeros((0, self.q, n)), np.zeros((0, n))
+        self.where, self.Y = np.zeros((0, w), np.int32), np.zeros((0, w))
+        self.best = np.zeros(0, np.int32)
+        self.bytes_each = 8 * (w * w + (1 + self.q) * n) + 12 * w
+
+    def grow(self, slots: int) -> None:
+        more = slots - len(self.best)
+        for name in ("P", "mean", "var", "where", "Y", "best"):
+            array = getattr(self, name)
+            setattr(self, name, np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)]))
+
+    def fill(self, slots: Rows, counts: Places, where: Places, y: Array) -> None:
+        self.mean[slots], self.var[slots], self.where[slots], self.Y[slots] = 0.0, self.terms.prior, where, y
+        for i in np.flatnonzero(counts).tolist():
+            m, slot = counts[i], slots[i]
+            candidates, targets = where[i, :m], np.stack([y[i, :m], np.ones(m)])[: self.q]
+            K = self.terms.kernel[candidates]  # (m, n)
+            P = invert_positive(K[:, candidates], np.full(m, self.terms.noise))
+            solved = P @ K
+            self.P[slot, :m, :m], self.mean[slot] = P, targets @ solved
+            self.var[slot] -= np.einsum("mn,mn->n", K, solved)
+
+    def slide(self, slots: Rows, counts: Places, places: Places, where: Places, y: Array, beta: Array) -> Array:
+        surprises, terms = np.empty(len(slots)), self.terms
+        slide(
+            slots, where, y, beta, terms.kernel, terms.prior, terms.noise, self.P, self.where, self.Y, counts, places,
+            self.mean, self.var, self.best, surprises,
+        )  # fmt: skip
+        return surprises
+
+    def choose(self, slots: Rows, counts: Places, beta: Array) -> None:
+        choose(slots, counts, beta, self.terms.prior, self.Y, self.mean, self.var, self.best)
+
+    def chosen(self, slots: Rows) -> Places:
+        return np.asarray(self.best[slots])
+
+    def windows(self, slots: Rows) -> tuple[Places, Array]:
+        return self.where[slots], self.Y[slots]
+
+    def predict(self, slots: Rows, counts: Places) -> tuple[Array, Array, Array]:
+        mean, std = self.mean[slots, 0], np.sqrt(np.clip(self.var[slots], 0.0, self.terms.prior))
+        if self.q == 1:
+            return mean, std, np.stack([np.zeros(len(slots)), np.ones(len(slots))])
+        seen = zip(slots.tolist(), counts.tolist(), strict=True)
+        units = np.array([location_scale(self.Y[slot, :m]) for slot, m in seen]).T.reshape(2, -1)
+        location, scale = units[:, :, None]
+        return (mean - location * self.mean[slots, 1]) / scale, std, units
+
+    def covariances(self, slot: int, count: int, candidates: Places) -> Array:
+        where, kernel = self.where[slot, :count], self.terms.kernel
+        return kernel[candidates] - kernel[candidates][:, where] @ self.P[slot, :count, :count] @ kernel[where]

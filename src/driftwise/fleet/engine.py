@@ -1,0 +1,42 @@
+"""The beliefs of a shard's keys: the interface that all ways to compute them share.
+
+An engine is a cache: it may forget any belief at any time, and makes it again from the streams, to the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftwise.fleet.streams import Places, Rows
+from driftwise.records import Array
+
+Numbers = NDArray[np.int32]
+
+
+class FleetEngine(Protocol):
+    """Chooses for many keys at once and learns from their rewards. Rows of one call are all different."""
+
+    name: str
+
+    def choose(self, rows: Rows, numbers: Numbers) -> Places:
+        """The candidates for the suggestions with these numbers, as indices; what a row awaits counts."""
+        ...
+
+    def observe(self, rows: Rows, numbers: Numbers, where: Places, y: Array) -> Array:
+        """Learn rewards that are newer than all before, just before the streams get them.
+
+        Returned are the surprises z = (y − μ)/√(σ² + λ): how far a reward is from what was expected. They
+        are 0 where nothing was expected yet.
+        """
+        ...
+
+    def forget(self, row: int) -> None:
+        """The streams of this row have changed otherwise."""
+        ...
+
+    def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
+        """μ and σ at every candidate in the units of rewards, (r, n) each, for the steps with these numbers."""
+        ...

@@ -1,0 +1,155 @@
+"""Beliefs of windows on a GPU, in double precision. Imported if the extra `gpu` is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+
+from driftwise.errors import InvalidInput
+from driftwise.fleet.gpu_kernels import leave_and_enter, move
+from driftwise.fleet.streams import Places, Rows, Streams
+from driftwise.fleet.windowed import Terms
+from driftwise.fleet.windows import WindowEngine
+from driftwise.records import Array
+
+SHARE = 0.7  # of the free memory of the card that beliefs may take
+WARPS, MOVE_WARPS = 2, 1  # of a program, by measurement
+CHUNK = 2048  # beliefs that are computed afresh at a time
+
+
+def gpu_engine(terms: Terms, streams: Streams, *, memory: int | None = None) -> WindowEngine:
+    """An engine whose beliefs take at most `memory` bytes of the card, or most of what is free."""
+    if not torch.cuda.is_available():
+        raise InvalidInput("engine='gpu' needs a CUDA device, and PyTorch finds none; use engine='compiled'")
+    beliefs = GpuBeliefs(terms)
+    free = int(SHARE * torch.cuda.mem_get_info()[0]) if memory is None else memory
+    return WindowEngine(terms, streams, beliefs, max(free // beliefs.bytes_each, 1))
+
+
+class GpuBeliefs:
+    """A⁻¹ in three blocks, mean and variance of every slot, as tensors on the card."""
+
+    name = "gpu"
+
+    def __init__(self, terms: Terms, device: str = "cuda") -> None:
+        self.terms, self.device = terms, device
+        self.w, self.n, self.q = terms.window, len(terms.prior), 2 if terms.model.standardise else 1
+        self.half = triton.next_power_of_2(max(self.w, 32)) // 2
+        self.kernel, self.prior = self._to(terms.kernel), self._to(terms.prior)
+        self.noise = self._to(np.array([terms.noise]))
+        self.P = self._zeros(0, 3, self.half, self.half)
+        self.mean, self.var = self._zeros(0, self.q, self.n), self._zeros(0, self.n)
+        self.where, self.Y = self._zeros(0, self.w, dtype=torch.int32), self._zeros(0, self.w)
+        self.units, self.best = self._zeros(0, 2), self._zeros(0, dtype=torch.int32)
+        self.bytes_each = 8 * (3 * self.half**2 + (1 + self.q) * self.n) + 12 * self.w + 20
+
+    def _to(self, array: Any) -> torch.Tensor:
+        return torch.as_tensor(np.ascontiguousarray(array)).to(self.device, non_blocking=True)
+
+    def _zeros(self, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+        return torch.zeros(shape, dtype=dtype, device=self.device)
+
+    def grow(self, slots: int) -> None:
+        more = slots - len(self.best)
+        for name in ("P", "mean", "var", "where", "Y", "units", "best"):
+            tensor = getattr(self, name)
+            setattr(self, name, torch.cat([tensor, self._zeros(more, *tensor.shape[1:], dtype=tensor.dtype)]))
+
+    # --- the step ---------------------------------------------------------------------------------------------------
+
+    def slide(self, slots: Rows, counts: Places, places: Places, where: Places, y: Array, beta: Array) -> Array:
+        surprises = self.step(*map(self._to, (slots, counts, places, where, y, beta)))
+        return np.asarray(surprises.cpu().numpy())
+
+    def step(
+        self,
+        slots: torch.Tensor,
+        counts: torch.Tensor,
+        places: torch.Tensor,
+        where: torch.Tensor,
+        y: torch.Tensor,
+        beta: torch.Tensor,
+    ) -> torch.Tensor:
+        """The same with everything on the card."""
+        r, n = len(slots), self.n
+        spread, swept = self._zeros(2 * r, n), torch.empty(2 * r, n, dtype=torch.float64, device=self.device)
+        scalars, surprise = torch.empty(r, 6, dtype=torch.float64, device=self.device), torch.empty_like(y)
+        leave_and_enter[(r,)](
+            slots, counts, places, where, y, self.P, self.where, self.Y, self.kernel, self.noise, spread, scalars, n,
+            w=self.w, H=self.half, num_warps=WARPS,
+        )  # fmt: skip
+        torch.mm(spread, self.kernel, out=swept)
+        move[(r,)](
+            slots, where, y, beta, swept, scalars, self.units, self.prior, self.mean, self.var, self.best, surprise,
+            self.noise, n, q=self.q, N=triton.next_power_of_2(n), num_warps=MOVE_WARPS,
+        )  # fmt: skip
+        return surprise
+
+    # --- afresh -----------------------------------------------------------------------------------------------------
+
+    def fill(self, slots: Rows, counts: Places, where: Places, y: Array) -> None:
+        for start in range(0, len(slots), CHUNK):
+            part = slice(start, start + CHUNK)
+            self._fill(*map(self._to, (slots[part], counts[part], where[part], y[part])))
+
+    def _fill(self, slots: torch.Tensor, counts: torch.Tensor, where: torch.Tensor, y: torch.Tensor) -> None:
+        held = torch.arange(self.w, device=self.device) < counts[:, None]
+        spots, targets = where.long(), torch.stack([y, torch.ones_like(y)], 1)[:, : self.q] * held[:, None]
+        A = self.kernel[spots[:, :, None], spots[:, None, :]] * (held[:, :, None] & held[:, None, :])
+        A.diagonal(dim1=1, dim2=2).add_(torch.where(held, self.noise, torch.ones_like(self.noise)))
+        inverse = torch.cholesky_inverse(torch.linalg.cholesky(A)) * (held[:, :, None] & held[:, None, :])
+        K = self.kernel[spots]
+        solved = inverse @ K
+        self.P[slots] = self._blocks(inverse)
+        self.mean[slots], self.var[slots] = targets @ solved, self.prior - (K * solved).sum(1)
+        self.where[slots], self.Y[slots], self.units[slots] = where, y, self._units(y, counts, held)
+
+    def _blocks(self, inverse: torch.Tensor) -> torch.Tensor:
+        """[[A, Bᵀ], [B, C]], with zeros around, as A, B and C: (r, 3, H, H)."""
+        h, pad = self.half, 2 * self.half - self.w
+        whole = torch.nn.functional.pad(inverse, (0, pad, 0, pad))
+        return torch.stack([whole[:, :h, :h], whole[:, h:, :h], whole[:, h:, h:]], 1)
+
+    def _units(self, y: torch.Tensor, counts: torch.Tensor, held: torch.Tensor) -> torch.Tensor:
+        size = counts.clamp(min=1)
+        location = (y * held).sum(1) / size
+        scale = (((y - location[:, None]) * held) ** 2).sum(1).div(size).sqrt()
+        equal = scale <= 1e-12 * (y.abs() * held).amax(1)
+        return torch.stack([location, torch.where(equal, 1.0, scale)], 1)
+
+    # --- what it says -----------------------------------------------------------------------------------------------
+
+    def choose(self, slots: Rows, counts: Places, beta: Array) -> None:
+        where, width = self._to(slots), self._to(beta)
+        mean, std = self._predict(where)
+        self.best[where] = torch.argmax(mean + width[:, None] * std, 1).to(torch.int32)
+
+    def chosen(self, slots: Rows) -> Places:
+        return np.asarray(self.best[self._to(slots)].cpu().numpy())
+
+    def windows(self, slots: Rows) -> tuple[Places, Array]:
+        at = self._to(slots)
+        return self.where[at].cpu().numpy(), self.Y[at].cpu().numpy()
+
+    def predict(self, slots: Rows, counts: Places) -> tuple[Array, Array, Array]:
+        at = self._to(slots)
+        mean, std = self._predict(at)
+        units = self.units[at].T if self.q > 1 else torch.tensor([[0.0], [1.0]], device=self.device).expand(2, len(at))
+        return mean.cpu().numpy(), std.cpu().numpy(), units.cpu().double().numpy()
+
+    def _predict(self, slots: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        mean, std = self.mean[slots, 0], self.var[slots].clamp(min=0.0).minimum(self.prior).sqrt()
+        if self.q > 1:
+            location, scale = self.units[slots].T[:, :, None]
+            mean = (mean - location * self.mean[slots, 1]) / scale
+        return mean, std
+
+    def covariances(self, slot: int, count: int, candidates: Places) -> Array:
+        A, B, C = self.P[slot]
+        P = torch.cat([torch.cat([A, B.T], 1), torch.cat([B, C], 1)])[:count, :count]
+        where, some = self.where[slot, :count].long(), self._to(candidates).long()
+        covariances = self.kernel[some] - self.kernel[some][:, where] @ P @ self.kernel[where]
+        return np.asarray(covariances.cpu().numpy())

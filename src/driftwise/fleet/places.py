@@ -1,0 +1,54 @@
+"""Where a shard is: in this process, in one of its own, or on a cluster. A fleet sends calls and collects answers."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from driftwise.fleet.shard import Key, Shard
+from driftwise.fleet.streams import Rows
+
+Answer = Callable[[], Any]
+
+
+class ShardPlace(Protocol):
+    """One shard, wherever it is."""
+
+    def submit(self, method: str, *args: Any) -> Answer:
+        """Begin a call of one of the shard's methods. Its answer, or its error, comes when the result is called."""
+        ...
+
+    def close(self) -> None:
+        """Give up the shard's journal."""
+        ...
+
+
+class Here:
+    """A shard of this process: a call is made at once."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+
+    def submit(self, method: str, *args: Any) -> Answer:
+        answer = getattr(self.shard, method)(*args)
+        return lambda: answer
+
+    def close(self) -> None:
+        self.shard.journal.close()
+
+
+def shard_of(keys: Sequence[Key], shards: int) -> Rows:
+    """Which shard each key belongs to: a function of the key alone, the same everywhere and for ever."""
+    if shards == 1:
+        return np.zeros(len(keys), np.int64)
+    texts = (key.encode() if isinstance(key, str) else b"#%d" % key for key in keys)
+    return np.array([zlib.crc32(text) for text in texts], np.int64) % shards
+
+
+def cores() -> int:
+    """How many processes can run side by side."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

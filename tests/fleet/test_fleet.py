@@ -1,0 +1,249 @@
+"""A fleet asks what a study of each key would ask, takes each reward once, and comes back as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import driftwise as dw
+from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
+from driftwise.fleet import Outcomes
+
+POINTS = np.random.default_rng(5).random((40, 2))
+ENGINES = ["numpy", "compiled"]
+POLICIES = {
+    "sw-gp-ucb": {"window": 12},
+    "r-gp-ucb": {"interval": 9},
+    "gp-ucb": {},
+    "tv-gp-ucb": {"epsilon": 0.03},
+}
+MODEL = {"kernel": dw.Matern(2.5, 0.3), "noise": 0.05}
+
+
+def made(engine, policy="sw-gp-ucb", **given):
+    if engine == "compiled":
+        pytest.importorskip("numba", reason="the compiled engine needs Numba")
+    options = MODEL | POLICIES[policy] | given
+    return dw.Fleet("test", dw.Candidates(POINTS), policy, engine=engine, **options)
+
+
+def rewards(points, keys, step):
+    """Every key has a wave of its own that moves."""
+    phase = np.array([hash(str(key)) % 97 for key in range(len(keys))])
+    rng = np.random.default_rng(step)
+    return 3 + np.sin(5 * points[:, 0] + phase + step / 20) + points[:, 1] + 0.2 * rng.standard_normal(len(points))
+
+
+BOTH = [("numpy", each) for each in POLICIES] + [("compiled", each) for each in ("sw-gp-ucb", "r-gp-ucb")]
+
+
+@pytest.mark.parametrize(("engine", "policy"), BOTH)
+@pytest.mark.parametrize("standardise", [False, True])
+def test_the_choices_are_those_of_studies(engine, policy, standardise):
+    """With rewards that are missing and late, and keys that are asked twice."""
+    fleet = made(engine, policy, standardise=standardise, patience=5)
+    keys = ["a", "b", 3, "c"]
+    options = MODEL | POLICIES[policy] | {"standardise": standardise}
+    studies = [dw.Study(str(key), dw.Candidates(POINTS), policy, patience=5, **options) for key in keys]
+    late = []
+    for step in range(45):
+        asked = [0, 1, 2, 3, 0] if step % 6 == 0 else [0, 1, 2, 3]
+        batch = fleet.ask([keys[i] for i in asked])
+        suggestions = [studies[i].ask() for i in asked]
+        assert batch.points.tolist() == [list(s.x) for s in suggestions], step
+        y = rewards(batch.points, asked, step)
+        y[np.random.default_rng(step).random(len(y)) < 0.2] = np.nan
+        fleet.tell(batch, y)
+        for i, s, value in zip(asked, suggestions, y.tolist(), strict=True):
+            if not np.isnan(value):
+                studies[i].tell(s, value)
+        missing = np.flatnonzero(np.isnan(y))
+        late.append((batch.ids[missing], [(asked[i], suggestions[i]) for i in missing]))
+        if step % 3 == 2:  # those of two steps ago come after all
+            ids, suggested = late[-3]
+            fleet.tell(ids, np.full(len(ids), 2.5))
+            for i, s in suggested:
+                studies[i].tell(s, 2.5)
+    advice = fleet.recommend(keys)
+    for i, study in enumerate(studies):
+        expected = study.recommend()
+        assert list(advice.points[i]) == [expected.params["x0"], expected.params["x1"]]
+        assert advice.mean[i] == pytest.approx(expected.mean, abs=1e-9)
+        assert advice.std[i] == pytest.approx(expected.std, abs=1e-9)
+
+
+def test_numpy_beliefs_are_those_of_a_study_to_the_bit():
+    fleet = made("numpy", standardise=False)
+    study = dw.Study("one", dw.Candidates(POINTS), "sw-gp-ucb", window=12, standardise=False, **MODEL)
+    for step in range(40):
+        batch, s = fleet.ask(["k"]), study.ask()
+        y = float(rewards(batch.points, ["k"], step)[0])
+        fleet.tell(batch, [y])
+        study.tell(s, y)
+    shard = fleet._places[0].shard
+    mean, std = shard.engine.predict(np.array([0]), np.array([41], np.int32))
+    expected = study.belief().predict(POINTS)
+    assert np.array_equal(mean[0], expected[0])
+    assert np.array_equal(std[0], expected[1])
+
+
+@pytest.mark.parametrize("policy", ["sw-gp-ucb", "r-gp-ucb"])
+@pytest.mark.parametrize("standardise", [False, True])
+def test_compiled_beliefs_are_those_of_dense_algebra(policy, standardise):
+    fleet = made("compiled", policy, standardise=standardise)
+    log = []
+    for step in range(50):
+        batch = fleet.ask(["k"])
+        y = float(rewards(batch.points, ["k"], step)[0])
+        fleet.tell(batch, [y])
+        log.append((int(batch.where[0]), y))
+        size = 12 if policy == "sw-gp-ucb" else step % 9 + 1
+        where, seen = (np.array(each) for each in zip(*log[-size:], strict=True))
+        location, scale = (seen.mean(), seen.std() or 1.0) if standardise else (0.0, 1.0)
+        K = MODEL["kernel"](POINTS, POINTS)
+        A = K[np.ix_(where, where)] + 0.05 * np.eye(len(where))
+        mean = location + scale * K[:, where] @ np.linalg.solve(A, (seen - location) / scale)
+        var = 1 - np.einsum("nw,wn->n", K[:, where], np.linalg.solve(A, K[where]))
+        number = np.array([step + 1], np.int32)  # of the block that just was
+        found = fleet._places[0].shard.engine.predict(np.array([0]), number)
+        assert np.abs(found[0][0] - mean).max() < 1e-9
+        assert np.abs(found[1][0] - scale * np.sqrt(np.maximum(var, 0))).max() < 1e-8
+
+
+def test_what_memory_holds_changes_no_bit():
+    """Beliefs that were given up and made again from the streams are the same."""
+    pytest.importorskip("numba", reason="the compiled engine needs Numba")
+    from driftwise.fleet.compiled import compiled_engine
+
+    large, small = made("compiled"), made("compiled")
+    shard = small._places[0].shard
+    shard.engine = compiled_engine(shard.engine.terms, shard.streams, memory=3 * shard.engine.beliefs.bytes_each)
+    keys = list(range(7))
+    for step in range(40):
+        batches = [fleet.ask(keys) for fleet in (large, small)]
+        assert np.array_equal(batches[0].where, batches[1].where)
+        for fleet, batch in zip((large, small), batches, strict=True):
+            fleet.tell(batch, rewards(batch.points, keys, step))
+    rows, numbers = np.arange(7), np.full(7, 41, np.int32)
+    for one, other in zip(*(f._places[0].shard.engine.predict(rows, numbers) for f in (large, small)), strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_reward_counts_once(engine):
+    fleet = made(engine, patience=2)
+    first = fleet.ask(["a", "b"])
+    assert fleet.tell(first, [1.0, np.nan]) == Outcomes(new=1, missing=1)
+    assert fleet.tell(first, [1.0, 2.0]) == Outcomes(new=1, known=1)
+    assert fleet.tell(first.ids, [1.0, 2.0]) == Outcomes(known=2)
+    with pytest.raises(ConflictError, match=r"suggestion 1 of key 'a' was told 1.0 before, now 5.0; the first stays"):
+        fleet.tell(first, [5.0, 2.0])
+    abandoned = fleet.ask(["a"])
+    for _ in range(3):
+        fleet.ask(["a"])
+    assert fleet.tell(abandoned, [1.0]) == Outcomes(expired=1)
+    assert fleet.drift(["a", "b"]).told.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_it_comes_back_as_it_was(engine, tmp_path):
+    keys = ["ä", 7, "b"]
+    with made(engine, path=tmp_path) as fleet, made(engine) as twin:
+        for step in range(30):
+            batches = [each.ask(keys) for each in (fleet, twin)]
+            for each, batch in zip((fleet, twin), batches, strict=True):
+                each.tell(batch, rewards(batch.points, keys, step))
+            if step == 11:
+                fleet.snapshot()
+        waiting = [each.ask(keys) for each in (fleet, twin)]
+        with pytest.raises(StoreError):
+            made(engine, path=tmp_path)  # one writer at a time
+    with made(engine, path=tmp_path) as again:
+        assert again.keys() == keys
+        assert again.tell(waiting[0], [1.0, 2.0, 3.0]) == twin.tell(waiting[1], [1.0, 2.0, 3.0])
+        assert np.array_equal(again.ask(keys).where, twin.ask(keys).where)
+        for one, other in zip(vars(again.drift()).values(), vars(twin.drift()).values(), strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_another_definition_is_refused(tmp_path):
+    made("numpy", path=tmp_path).close()
+    with pytest.raises(ConflictError, match="the fleet was made with"):
+        made("numpy", path=tmp_path, window=13)
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_shards_make_no_difference(processes):
+    keys = [f"k{i}" for i in range(9)]
+    with made("numpy") as one, made("numpy", shards=3, processes=processes) as several:
+        for step in range(3):
+            batches = [fleet.ask(keys) for fleet in (one, several)]
+            assert np.array_equal(batches[0].points, batches[1].points)
+            y = rewards(batches[0].points, keys, step)
+            assert one.tell(batches[0], y) == several.tell(batches[1], y)
+        assert sorted(several.keys()) == keys
+        assert len(several) == 9
+        assert np.array_equal(one.recommend(keys).points, several.recommend(keys).points)
+        with pytest.raises(NotFoundError, match="the fleet has no key 'x'"):
+            several.recommend(["x"])
+
+
+def test_a_process_that_died_comes_back(tmp_path):
+    with made("numpy", shards=2, processes=2, path=tmp_path) as fleet:
+        keys = list("abcdef")
+        batch = fleet.ask(keys)
+        fleet.tell(batch, np.arange(6.0))
+        fleet._places[0].host.process.kill()
+        fleet._places[0].host.process.join()
+        with pytest.raises(StoreError, match="Repeat the call"):
+            fleet.tell(batch, np.arange(6.0))
+        assert fleet.tell(batch, np.arange(6.0)) == Outcomes(known=6)
+
+
+def test_alarms_ring_when_the_world_changes_and_hardly_else():
+    fleet = made("numpy", window=30, standardise=False)
+    keys, truth, rng = list(range(20)), np.sin(4 * POINTS[:, 0]) + POINTS[:, 1], np.random.default_rng(0)
+    for step in range(60):
+        batch = fleet.ask(keys)
+        f = truth[batch.where] if step < 40 else -2 * truth[batch.where]
+        y = f + np.sqrt(0.05) * rng.standard_normal(len(keys))
+        if step == 25:
+            y[:10] += 50  # one wrong reading is no change
+        fleet.tell(batch, y)
+        if step == 39:
+            assert fleet.drift(keys[10:]).alarms.sum() == 0
+    moved = fleet.drift(keys)
+    assert (moved.alarms > 0).mean() > 0.9
+    assert (moved.last_alarm[10:] > 40).mean() > 0.9
+
+
+BAD = [
+    (lambda fleet: fleet.ask("apples"), InvalidInput, "keys must be a list, got 'apples'"),
+    (lambda fleet: fleet.ask([1.5]), InvalidInput, "a key must be a string or a whole number, got 1.5"),
+    (lambda fleet: fleet.tell(fleet.ask(["a"]), [1.0, 2.0]), InvalidInput, "a reward for each of the 1 suggestions"),
+    (lambda fleet: fleet.tell(fleet.ask(["a"]), [np.inf]), InvalidInput, "a reward must be at most 1e100 in size"),
+    (lambda fleet: fleet.tell(np.array([5 << 32 | 1]), [1.0]), NotFoundError, "no suggestion"),
+    (lambda fleet: fleet.tell(np.array([0 << 32 | 9]), [1.0]), NotFoundError, "no suggestion"),
+    (lambda fleet: made("cuda"), InvalidInput, "engine must be one of numpy, compiled, gpu, got 'cuda'"),
+    (lambda fleet: made("numpy", patience=0), InvalidInput, "patience"),
+    (lambda fleet: dw.Fleet("x", {"a": dw.Float(0, 1)}), InvalidInput, "finitely many settings"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), BAD)
+def test_bad_input_is_refused(call, error, words):
+    fleet = made("numpy")
+    fleet.ask(["z"])
+    with pytest.raises(error, match=words):
+        call(fleet)
+
+
+def test_compiled_engines_refuse_what_they_cannot_do():
+    pytest.importorskip("numba", reason="the compiled engine needs Numba")
+    with pytest.raises(InvalidInput, match="gp-ucb has none; use engine='numpy'"):
+        made("compiled", "gp-ucb")
+    with pytest.raises(InvalidInput, match=r"noise variance of at least 0\.001"):
+        made("compiled", noise=1e-4)
+    with pytest.raises(InvalidInput, match="use engine='numpy'"):
+        made("compiled", width="realised", standardise=False, horizon=100)
+    assert made(None, "gp-ucb").engine == "numpy"
