@@ -1,4 +1,4 @@
-"""The engine for policies with a window: it knows which observations are in it, and leaves arithmetic to `WindowBeliefs`."""
+"""The engine for policies with a window: it knows what is in the window, and leaves arithmetic to `WindowBeliefs`."""
 
 from __future__ import annotations
 
