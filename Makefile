@@ -92,6 +92,13 @@ bench-peers: .venv/ready $(PEERS)/ready
 schemathesis: .venv/ready .venv-schema/ready
 	$(BIN)/python -m tests.service.schema .venv-schema/bin/schemathesis --examples $(or $(EXAMPLES),20)
 
+# OpenFeature's own clients for JavaScript, for tests; --no-package-lock, because a lock records where they came from.
+OPENFEATURE = @openfeature/server-sdk@1.23.0 @openfeature/core@1.12.0 @openfeature/ofrep-provider@0.1.3 \
+	@openfeature/ofrep-core@0.1.4
+build/node/ready: Makefile
+	npm install --silent --no-package-lock --no-save --no-audit --no-fund --prefix build/node $(OPENFEATURE)
+	@touch $@
+
 clean:
 	rm -rf .venv .venv-docs .venv-integrations .venv-lowest .venv-newest .venv-bench .venv-peers .venv-schema .pytest_cache .mypy_cache .ruff_cache build dist report
 

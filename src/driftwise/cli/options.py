@@ -22,7 +22,16 @@ File = Annotated[
         envvar="DRIFTWISE_PATH",
         callback=files.store_at_home,
         metavar="PATH",
-        help="The file that holds the study, or the address of a PostgreSQL.",
+        help="The file that holds the study, or the address of a PostgreSQL or of a service.",
+    ),
+]
+Token = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOKEN",
+        help="Who you are, if PATH is the address of a service. By default the environment variable DRIFTWISE_TOKEN, "
+        "which others on this machine cannot see.",
+        show_default=False,
     ),
 ]
 ToFile = Annotated[

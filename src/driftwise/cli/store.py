@@ -60,7 +60,10 @@ def copy(
     """
     from driftwise.store import open_store, without_password
     from driftwise.store.transfer import transfer
+    from driftwise.study import remote
 
+    for place in (source, target):
+        remote.no_address(place, "`store copy`, which takes suggestions and keys along,")
     giver = open_store(source, create=False)
     wanted = study or giver.names()
     unknown = sorted(set(wanted) - set(giver.names()))

@@ -22,8 +22,9 @@ app = typer.Typer(
     epilog=EXIT_CODES,
     help="""Tune something of your own: ask for a setting to try, then tell the reward that it gave.
 
-    A study lives in a file. Give it with --path or in the environment variable DRIFTWISE_PATH; otherwise it is
-    driftwise.db. No reward that was stored is ever lost, and several programs may use the file at the same time.
+    A study lives in a file, or behind `driftwise serve`. Give the file or the address with --path or in the environment
+    variable DRIFTWISE_PATH; otherwise it is driftwise.db. No reward that was stored is ever lost, and several programs
+    may use it at the same time.
 
     [bold]Example[/bold]
 

@@ -13,6 +13,7 @@ from driftwise.cli.options import DEFAULT, File, Json
 from driftwise.errors import NotFoundError
 from driftwise.store import is_address, is_there, without_password
 from driftwise.store.files import as_path
+from driftwise.study import remote
 from driftwise.text import counted
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def check(
     """
     from driftwise.store import verify  # no other command needs it
 
+    remote.no_address(path, "`study check`")
     place = path if is_address(path) else str(as_path(path))
     if not is_there(place):
         raise NotFoundError(f"there is no file {place}; give another path")

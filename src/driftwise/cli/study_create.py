@@ -29,13 +29,14 @@ from driftwise.cli.options import (
     Safe,
     Start,
     ToFile,
+    Token,
 )
 from driftwise.cli.ordered import in_order
-from driftwise.cli.study_words import next_command
+from driftwise.cli.study_words import next_command, token_for
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.spaces import Box, as_space
 from driftwise.store import is_there, without_password
-from driftwise.study import Study
+from driftwise.study import Study, remote
 from driftwise.text import counted, visible
 
 
@@ -62,6 +63,7 @@ def create(
         int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
     ] = None,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Create a study.
@@ -106,7 +108,7 @@ def create(
         settings["history"] = arms.history(history, space)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
-        made = Study(name, space, _policy(policy), path=path, **settings)
+        made = Study(name, space, _policy(policy), path=path, token=token, **settings)
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
@@ -128,6 +130,7 @@ def fork(
     policy: OnePolicy = None,
     to: ToFile = None,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Create a study with another range, rule, limit or policy from the observations of this one.
@@ -140,18 +143,19 @@ def fork(
 
       driftwise study fork prices wider --float price=5:40
     """
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token_for(path, token))
     target = path if to is None else to
+    token = token_for(target, token)
     given = parse.parameters(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
     options: dict[str, Any] = {}
     if rules:
         options["where"] = [*study.description.where, *rules]
     if limits:
         options["limits"] = dict(study.description.limits) | (parse.limits_on(limits) or {})
-    _check_new(new, target)
+    _check_new(new, target, token)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
-        made = study.fork(new, _replaced(study, given), _policy(policy), path=target, **options)
+        made = study.fork(new, _replaced(study, given), _policy(policy), path=target, token=token, **options)
     taken, had = made.describe().counts, study.describe().counts
     counts = {"taken": taken.told, "left_out": had.told - had.retracted - taken.told}
     if as_json:
@@ -169,9 +173,9 @@ def _policy(spec: str | None) -> tuple[str, dict[str, Any]] | None:
     return chosen.name, dict(chosen.options)
 
 
-def _check_new(name: str, path: str) -> None:
+def _check_new(name: str, path: str, token: str | None) -> None:
     """A fork never adds to a study that is there."""
-    if is_there(path) and name in Study.names(path):
+    if (remote.is_address(path) or is_there(path)) and name in Study.names(path, token):
         raise ConflictError(
             f"study {name!r} already exists in {without_password(path)}; give another name, or delete it first"
         )

@@ -8,16 +8,19 @@ from typing import Annotated
 import typer
 
 from driftwise.cli import failure, show, study_status
-from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, ToFile
+from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, ToFile, Token
 from driftwise.errors import InvalidInput
 from driftwise.store import without_password
 from driftwise.study import Study
 from driftwise.text import counted, visible
 
 
-def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
+def list_studies(path: File = DEFAULT, token: Token = None, as_json: Json = False) -> None:
     """List the studies in a file."""
-    found = [study_status.summary_for_scripts(Study.open(name, path=path).describe()) for name in Study.names(path)]
+    found = [
+        study_status.summary_for_scripts(Study.open(name, path=path, token=token).describe())
+        for name in Study.names(path, token)
+    ]
     if as_json:
         show.as_json({"studies": found})
         return
@@ -29,9 +32,11 @@ def list_studies(path: File = DEFAULT, as_json: Json = False) -> None:
     )
 
 
-def copy(name: Name, new: NewName, to: ToFile = None, path: File = DEFAULT, as_json: Json = False) -> None:
+def copy(
+    name: Name, new: NewName, to: ToFile = None, path: File = DEFAULT, token: Token = None, as_json: Json = False
+) -> None:
     """Copy a whole study, with its suggestions, keys and corrections, under another name or into another file."""
-    made = Study.open(name, path=path).copy(new, path=to)
+    made = Study.open(name, path=path, token=token).copy(new, path=to)
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
@@ -42,10 +47,11 @@ def rename(
     name: Name,
     new: Annotated[str, typer.Argument(help="The new name.", show_default=False, metavar="NEW")],
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Give a study another name."""
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token)
     study.rename(new)
     if as_json:
         show.as_json(study_status.summary_for_scripts(study.describe()))
@@ -57,13 +63,14 @@ def delete(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether you are sure.")] = False,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Delete a study from its file, with everything that was told to it. This cannot be undone.
 
     You are asked whether you are sure. Where there is no terminal, and with --json, give --yes.
     """
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token)
     told = study.describe().counts.told
     if not yes:
         if as_json or not on_terminal():

@@ -16,7 +16,7 @@ from typing import Annotated, Any, BinaryIO, TextIO
 import typer
 
 from driftwise.cli import files, parse, show
-from driftwise.cli.options import DEFAULT, File, Json, Name
+from driftwise.cli.options import DEFAULT, File, Json, Name, Token
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.spaces import Choice, Space
 from driftwise.study import Study
@@ -38,6 +38,7 @@ def import_log(
         typer.Option(help="The column that is the key of its row, for example number. By default key if there is one."),
     ] = None,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Import observations from a CSV file with a header, from JSON lines, or from what `study export` wrote.
@@ -56,7 +57,7 @@ def import_log(
 
       driftwise study export prices --jsonl | driftwise study import other -
     """
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token)
     with opened(file) as text, show.progress("rows") as progress:
         task = progress.add_task(f"import {visible(Path(file).name)}", total=None)
         read = Counted(rows(text, study, key_column), lambda n: progress.update(task, completed=n))

@@ -21,6 +21,7 @@ from driftwise.cli.options import (
     Repeats,
     Setting,
     Std,
+    Token,
 )
 from driftwise.cli.study_words import in_context, next_command, receipt, setting, suggestion_for_scripts
 from driftwise.study import Study
@@ -38,6 +39,7 @@ def ask(
     key: Annotated[str | None, typer.Option(help="Asking again with the same key returns the same suggestion.")] = None,
     at: At = None,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Ask for the next setting to try, or for several.
@@ -53,7 +55,7 @@ def ask(
 
       driftwise study ask shop --context traffic=0.4 --context day=mon
     """
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token)
     now = in_context(study, context)
     pins = parse.some_params(fixed, study.space)
     if n is None:
@@ -89,6 +91,7 @@ def tell(
     key: Key = None,
     at: At = None,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Tell the reward of a suggestion, or with --failed that the setting failed.
@@ -100,7 +103,7 @@ def tell(
 
       driftwise study tell web ID 310.5 --measure p99_ms=180
     """
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token)
     details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
     receipt(study.tell(id, reward, at=at, key=key, **details), as_json, what=_what(failed))
 
@@ -112,13 +115,14 @@ def fail(
     key: Key = None,
     at: At = None,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Tell that the setting of a suggestion failed: it crashed, or could not be tried.
 
     There is no reward. The study learns where settings fail, and asks elsewhere until the world changes.
     """
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token)
     told = study.tell(id, failed=True, at=at, key=key, measures=parse.measures(measures))
     receipt(told, as_json, what=_what(True))
 
@@ -137,10 +141,11 @@ def observe(
     at: At = None,
     key: Annotated[str | None, typer.Option(help="An observation sent again with the same key counts once.")] = None,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Add an observation at a setting of your own choice, without asking first."""
-    study = Study.open(name, path=path)
+    study = Study.open(name, path=path, token=token)
     params = parse.params(setting, study.space)
     now = in_context(study, context)
     details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
@@ -151,10 +156,11 @@ def abandon(
     name: Name,
     id: Annotated[str, typer.Argument(help="The ID of the suggestion.", show_default=False)],
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Give up a suggestion that will not be tried. It counts as no observation."""
-    Study.open(name, path=path).abandon(id)
+    Study.open(name, path=path, token=token).abandon(id)
     if as_json:
         show.as_json({"id": id, "abandoned": True})
     else:

@@ -10,7 +10,7 @@ from driftwise.cli import parse, show
 from driftwise.cli.options import DEFAULT
 from driftwise.errors import InvalidInput
 from driftwise.records import Params, Receipt, Suggestion
-from driftwise.study import Study
+from driftwise.study import Study, remote
 from driftwise.text import visible
 
 
@@ -28,6 +28,11 @@ def next_command(verb: str, name: str, *rest: str, path: str) -> str:
     """The command to type next, with the path unless it is the default."""
     where = [] if path == DEFAULT else ["--path", path]
     return visible(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
+
+
+def token_for(path: str, token: str | None) -> str | None:
+    """The token, where it goes to a service: of a fork one side may be in a file."""
+    return token if remote.is_address(path) else None
 
 
 def in_context(study: Study, given: Sequence[str] | None) -> dict[str, Any] | None:

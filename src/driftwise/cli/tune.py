@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from driftwise.cli import failure, parse, show
-from driftwise.cli.options import DEFAULT, Choices, File, Floats, Ints, Json, Limits, Name, OnePolicy, Rules
+from driftwise.cli.options import DEFAULT, Choices, File, Floats, Ints, Json, Limits, Name, OnePolicy, Rules, Token
 from driftwise.cli.ordered import in_order
 from driftwise.cli.tune_screen import screen
 from driftwise.errors import InvalidInput, NotFoundError
@@ -82,6 +82,7 @@ def tune(
         bool, typer.Option("--fresh", help="Give up the settings that an interrupted run left, instead of trying them.")
     ] = False,
     path: File = DEFAULT,
+    token: Token = None,
     as_json: Json = False,
 ) -> None:
     """Tune a command: ask for a setting, run the command with it, read the reward that it prints, and so on.
@@ -118,9 +119,9 @@ def tune(
         space = parse.space(parameters)
         template.check(list(space), all_of_them=not env)
         _check_direction(reward, minimize)
-        study = _created(name, space, path=path, **settings)
+        study = _created(name, space, path=path, token=token, **settings)
     else:
-        study = _opened(name, path, [option for option, value in settings.items() if value is not None])
+        study = _opened(name, path, token, [option for option, value in settings.items() if value is not None])
         template.check(study.space.names, all_of_them=not env)
     _check_direction(reward, study.description.direction == "minimize")
     tuner = Tuner(study, template, reader, plan)
@@ -166,11 +167,11 @@ def _created(name: str, space: Any, *, path: Any, minimize: Any, policy: str | N
         return Study(name, space, wanted, path=path, direction=direction, limits=parse.limits_on(limit), **rest)
 
 
-def _opened(name: str, path: Any, given: Sequence[str]) -> Study:
+def _opened(name: str, path: Any, token: str | None, given: Sequence[str]) -> Study:
     if given:
         raise InvalidInput(f"--{given[0]} belongs to the parameters; give --float, --int or --choice, too")
     try:
-        return Study.open(name, path=path)
+        return Study.open(name, path=path, token=token)
     except NotFoundError as error:
         raise NotFoundError(f"{error}; to create it, give its parameters with --float, --int or --choice") from None
 

@@ -9,20 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Self
 
+import numpy as np
+
 from driftwise import checks
 from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.gp.belief import Belief
-from driftwise.records import Params, Prediction, Receipt, Recommendation, Suggestion
+from driftwise.records import Array, Params, Prediction, Receipt, Recommendation, Suggestion
 from driftwise.service import wire
 from driftwise.service.connection import Connection
 from driftwise.store import Correction, Loaded, Outcome
 from driftwise.study import Description, Reading, Study, Summary, inputs
 from driftwise.study.opening import Path
 
-ROWS = 1000  # of one request that loads observations
+ROWS = 1000  # settings of one request that predicts
 
 
 class RemoteStudy(Study):
@@ -125,8 +127,21 @@ class RemoteStudy(Study):
         body = {"params": params, "at": inputs.time(at), "context": context}
         return wire.prediction(self._call("POST", "/predict", body))
 
+    def predict_many(
+        self, settings: Sequence[Params], at: float | None = None, *, context: Params | None = None
+    ) -> tuple[Array, Array]:
+        for params in settings:
+            self.description.point(params, context)
+        body = {"at": inputs.time(at), "context": context}
+        parts = [settings[i : i + ROWS] for i in range(0, len(settings), ROWS)]
+        found = [self._call("POST", "/predict-many", body | {"settings": part}) for part in parts]
+        mean, std = (np.concatenate([np.array(each[what], float) for each in found]) for what in ("mean", "std"))
+        return mean, std
+
     def belief(self, at: float | None = None) -> Belief:
-        raise InvalidInput("the belief of a study is where its policy runs, and this one is behind a service; predict")
+        raise InvalidInput(
+            "the belief of a study is where its policy runs, and this one is behind a service; use predict_many"
+        )
 
     def drift(self, at: float | None = None) -> Diagnosis:
         self._explainer()

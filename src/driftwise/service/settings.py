@@ -11,6 +11,7 @@ from pathlib import Path
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.store.postgres_address import is_address, without_password
+from driftwise.study import remote
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class ServiceSettings:
     audit_days: int = 400  # for which entries of the audit are kept
 
     def __post_init__(self) -> None:
+        remote.no_address(self.store, "a service")
         for name in ("store", "host"):
             checks.name(name, getattr(self, name))
         checks.count("port", self.port, least=0, most=65535)

@@ -37,6 +37,15 @@ def _client() -> Any:
         raise missing_extra("serve", error.name or "httpx") from None
 
 
+def no_address(path: Any, what: str) -> None:
+    """Refuse the address of a service for what needs the store itself."""
+    if is_address(path):
+        raise InvalidInput(
+            f"{what} needs the store itself, got the address of a service; "
+            "run it where the service runs, with the path of its `driftwise serve`"
+        )
+
+
 def no_token(token: Any) -> None:
     """Refuse a token for a study that is in a file or in memory."""
     if token is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from driftwise.feasible.failures import ENTRIES
-from driftwise.gp.belief import Belief
 from driftwise.records import Array, Params, Recommendation
 from driftwise.spaces import Box, Candidates, Choice, Int, Space
 from driftwise.study.study import Study
@@ -57,23 +57,24 @@ def slices(study: Study, context: Params | None = None) -> tuple[Recommendation,
     if context is None:
         context = newest_context(study)
     best = study.recommend(context=context)
-    belief = study.belief()
-    space, whole = study.space, study.policy.space
+    space = study.space
     latest = study.latest(MOST)
-    seen = [(o.params, o.reward) for o in latest if o.reward is not None][-_in_use(study, belief) :]
+    seen = [(o.params, o.reward) for o in latest if o.reward is not None]
+    seen = seen[-_in_use(study, [o.number for o in latest if o.reward is not None]) :]
     failed = [o.params for o in latest[-ENTRIES:] if o.failed]
-    location, scale = belief.units
+    along = [_settings(space, best.params, name) for name in space.names]
+    ends = np.cumsum([len(settings) for settings in along])[:-1]
+    found = study.predict_many(list(itertools.chain(*along)), context=context)
+    means, stds = (np.split(each, ends) for each in found)
     made = []
-    for name in space.names:
-        settings = _settings(space, best.params, name)
-        mean, std = belief.predict(np.array([whole.to_unit({**setting, **(context or {})}) for setting in settings]))
+    for name, settings, mean, std in zip(space.names, along, means, stds, strict=True):
         parameter = dict(space.parameters)[name]
         made.append(
             Slice(
                 name=name,
                 values=tuple(setting[name] for setting in settings),
-                mean=study.description.sign * (location + scale * mean),
-                std=scale * std,
+                mean=mean,
+                std=std,
                 best=best.params[name],
                 log=bool(getattr(parameter, "log", False)),
                 numeric=not isinstance(parameter, Choice),
@@ -93,12 +94,14 @@ def newest_context(study: Study) -> Params | None:
     return study.latest(1)[-1].context
 
 
-def _in_use(study: Study, belief: Belief) -> int:
+def _in_use(study: Study, numbers: list[int]) -> int:
     """How many of the newest observations to show: those that count, as far as the policy says, and at most MOST."""
     if hasattr(study.policy, "diagnose"):
         count = math.ceil(study.drift().in_use)
     else:
-        count = MOST if study.policy.memory is None else len(belief)
+        last = numbers[-1] if numbers else 0
+        newest_first = enumerate(reversed(numbers))
+        count = sum(study.policy.remembers(number, newest=last, newer=newer) for newer, number in newest_first)
     return min(max(count, 1), MOST)
 
 

@@ -17,6 +17,7 @@ from driftwise.errors import ConflictError, InvalidInput
 from driftwise.feasible import FeasibleState
 from driftwise.gp.belief import Belief
 from driftwise.records import (
+    Array,
     Ask,
     Observation,
     Params,
@@ -124,6 +125,19 @@ class Study(AskTell):
         measures = {name: (float(mean[0]), float(std[0])) for name, (mean, std) in known.items()}
         holds = {name: float(p[0]) for name, p in feasible.holds(state, X, ask).items() if name in known}
         return Prediction(float(mean[0]), float(std[0]), works, measures, holds)
+
+    @one_thread
+    def predict_many(
+        self, settings: Sequence[Params], at: float | None = None, *, context: Params | None = None
+    ) -> tuple[Array, Array]:
+        """Mean and standard deviation of the function at many settings, in your own units: (m,), (m,).
+
+        >>> mean, std = study.predict_many([{"price": 18}, {"price": 11}])
+        >>> bool(mean[0] < mean[1])
+        True
+        """
+        X = np.array([self.description.point(params, context) for params in settings])
+        return answers.in_users_units(self.belief(at), X, self.description.sign)
 
     def belief(self, at: float | None = None) -> Belief:
         """The posterior of the policy now, of rewards to be maximised; `belief.units` are their location and scale.
@@ -320,22 +334,30 @@ class Study(AskTell):
         return self.recommend()
 
     def fork(
-        self, name: str, space: Any = None, policy: Any = None, *, path: Path | None = None, **options: Any
+        self,
+        name: str,
+        space: Any = None,
+        policy: Any = None,
+        *,
+        path: Path | None = None,
+        token: str | None = None,
+        **options: Any,
     ) -> Study:
         """A new study with another space, policy or options, which begins with the observations of this one.
 
         What you do not give is taken from this study. Observations that lie outside of the new space are left out, and
-        every other one counts as told, with its time. The new study is in the file `path`, or in memory.
+        every other one counts as told, with its time. The new study is in the file `path`, behind the service at that
+        address, or in memory.
 
         >>> wider = study.fork("wider", {"price": Float(5, 40)})
         >>> wider.describe().counts.rewards
         6
         """
-        if path is not None and (remote.is_address(path) or is_there(path)) and name in Study.names(path):
+        if path is not None and (remote.is_address(path) or is_there(path)) and name in Study.names(path, token):
             raise ConflictError(
                 f"{without_password(str(path))} has a study {name!r} already; give the fork another name"
             )
-        made = Study(name, **self.description.forked(space, policy, options), path=path)
+        made = Study(name, **self.description.forked(space, policy, options), path=path, token=token)
         made.load(row for seen in self.observations() if (row := made.description.adopted(seen)) is not None)
         return made
 

@@ -17,7 +17,7 @@ from functools import partial
 from driftwise import checks
 from driftwise.errors import DriftwiseError, InvalidInput
 from driftwise.records import Params, Recommendation, Suggestion
-from driftwise.study import Study
+from driftwise.study import Study, remote
 from driftwise.tune.output import BadOutput, Reader
 from driftwise.tune.process import Finished, Running
 from driftwise.tune.template import Template, variables
@@ -127,7 +127,9 @@ class Tuner:
     def steps(self) -> Generator[TunedStep | None, None, None]:
         """Each step when it is done, and None now and then while commands run."""
         begun = time.monotonic()
-        waiting, jobs = self.left_over(), [Place() for _ in range(self.plan.jobs)]
+        # behind a service, another tuner may be at work on what looks left over
+        waiting = [] if remote.is_address(self.study.path) else self.left_over()
+        jobs = [Place() for _ in range(self.plan.jobs)]
         try:
             while True:
                 self._start(jobs, waiting, begun)

@@ -163,3 +163,11 @@ class PredictBody(Body):
     params: Values
     at: At = None
     context: Context = None
+
+
+class PredictManyBody(Body):
+    """Settings."""
+
+    settings: Annotated[list[Values], Field(min_length=1, max_length=1000)]
+    at: At = None
+    context: Context = None

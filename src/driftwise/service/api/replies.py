@@ -48,6 +48,13 @@ class PredictionReply(BaseModel):
     holds: dict[str, float]
 
 
+class ManyPredictions(BaseModel):
+    """What is expected at each of several settings."""
+
+    mean: list[float]
+    std: list[float]
+
+
 class ToldOutcome(BaseModel):
     """What was told of a setting. The reward is null if it failed."""
 

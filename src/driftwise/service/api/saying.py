@@ -12,8 +12,8 @@ from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
 from driftwise.records import Prediction, Recommendation, Suggestion
 from driftwise.service.access import Caller, StudyName, needs
-from driftwise.service.api.bodies import PredictBody, RecommendBody
-from driftwise.service.api.replies import CorrectionReply, PredictionReply
+from driftwise.service.api.bodies import PredictBody, PredictManyBody, RecommendBody
+from driftwise.service.api.replies import CorrectionReply, ManyPredictions, PredictionReply
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 from driftwise.service.wire import told_correction
@@ -42,6 +42,15 @@ async def predict(request: Request, name: StudyName, body: PredictBody, who: Rea
     return PredictionReply(
         mean=found.mean, std=found.std, works=found.works, measures=measures, holds=dict(found.holds)
     )
+
+
+@router.post("/predict-many", responses=answers(404))
+async def predict_many(request: Request, name: StudyName, body: PredictManyBody, who: Reads) -> ManyPredictions:
+    """The expected reward at many settings, for a curve."""
+    given = body.model_dump(exclude_unset=True)
+    work = methodcaller("predict_many", given.pop("settings"), **given)
+    mean, std = await service_of(request).studies.call(name, work)
+    return ManyPredictions(mean=mean.tolist(), std=std.tolist())
 
 
 @router.get("/drift", responses=answers(404))
