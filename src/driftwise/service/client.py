@@ -130,8 +130,7 @@ class RemoteStudy(Study):
     def predict_many(
         self, settings: Sequence[Params], at: float | None = None, *, context: Params | None = None
     ) -> tuple[Array, Array]:
-        for params in settings:
-            self.description.point(params, context)
+        self.description.pins(context, None)
         body = {"at": inputs.time(at), "context": context}
         parts = [settings[i : i + ROWS] for i in range(0, len(settings), ROWS)]
         found = [self._call("POST", "/predict-many", body | {"settings": part}) for part in parts]

@@ -132,11 +132,14 @@ class Study(AskTell):
     ) -> tuple[Array, Array]:
         """Mean and standard deviation of the function at many settings, in your own units: (m,), (m,).
 
+        The settings may break the rules of `where`: a curve goes on where nobody asks.
+
         >>> mean, std = study.predict_many([{"price": 18}, {"price": 11}])
         >>> bool(mean[0] < mean[1])
         True
         """
-        X = np.array([self.description.point(params, context) for params in settings])
+        self.description.pins(context, None)  # refused if it is not one of the study's
+        X = np.array([self.policy.space.to_unit({**params, **(context or {})}) for params in settings])
         return answers.in_users_units(self.belief(at), X, self.description.sign)
 
     def belief(self, at: float | None = None) -> Belief:
