@@ -1,0 +1,97 @@
+"""A durable fleet that is made, taken through 20 steps of every key, killed with −9 and opened again.
+
+`python -m benchmarks fleet-restart` does it with 10,000 and 100,000 keys; the environment variable DRIFTWISE_BENCH_KEYS
+gives other numbers. The space is small, 16 candidates and a window of 16, since what is measured is the journal: time,
+memory and disk. Each part is a process of its own: `python -m benchmarks.fleet_restart work FOLDER KEYS`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Result, resident
+from driftwise import RBF, Candidates, Fleet
+
+KEYS = [int(n) for n in os.environ.get("DRIFTWISE_BENCH_KEYS", "10000,100000").split(",")]
+STEPS, BATCH, WINDOW = 20, 8192, 16
+SPACE = Candidates([[i / 15] for i in range(16)], names=["x"])
+SECONDS = 60.0  # in which a shard of a million keys is to be back
+
+
+def run() -> Iterator[Result]:
+    for keys in KEYS:
+        with tempfile.TemporaryDirectory(dir=".") as folder:  # of this disk: the system's own may be in memory
+            worked = part("work", folder, keys)
+            disk = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
+            opened = part("open", folder, keys)
+        assert opened["told"] == keys * STEPS, "every reward that was acknowledged is there"
+        rate = keys * STEPS / worked["seconds"]
+        yield Result(
+            f"{keys:,} keys, {STEPS} durable steps each, batches of {BATCH:,}, {worked['engine']}",
+            ours=f"{worked['seconds']:.0f} s, {rate:,.0f} steps/s",
+            theirs=f"{worked['megabytes']:,.0f} MB of memory, {disk / 1e6:,.0f} MB of disk",
+        )
+        yield Result(
+            "… opened again after kill −9",
+            ours=f"{opened['seconds']:.1f} s, {1e6 * opened['seconds'] / keys:.0f} µs a key",
+            theirs=f"{opened['megabytes']:,.0f} MB of memory, first ask of {BATCH:,} keys {opened['ask']:.2f} s",
+            target=f"≤ {SECONDS:.0f} s for 1,000,000" if keys >= 10**6 else "",
+            met=opened["seconds"] <= SECONDS if keys >= 10**6 else None,
+        )
+
+
+def part(what: str, folder: str, keys: int) -> dict[str, Any]:
+    """What a process says, which is killed as soon as it has said it."""
+    words = [sys.executable, "-m", "benchmarks.fleet_restart", what, folder, str(keys)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        line = child.stdout.readline()
+        child.kill()
+    return json.loads(line)
+
+
+def opened(folder: str | None) -> Fleet:
+    return Fleet("bench", SPACE, "sw-gp-ucb", path=folder, window=WINDOW, kernel=RBF(0.2))
+
+
+def warm() -> None:
+    """What a process does once: imports, and Numba's compiling."""
+    fleet = opened(None)
+    fleet.tell(fleet.ask([0]), [1.0])
+
+
+def work(folder: str, keys: int) -> dict[str, Any]:
+    warm()
+    began, fleet = time.perf_counter(), opened(folder)
+    for step in range(STEPS):
+        for first in range(0, keys, BATCH):
+            batch = fleet.ask(range(first, min(first + BATCH, keys)))
+            fleet.tell(batch, np.sin(5 * batch.points[:, 0] + step / 10))
+    return {"seconds": time.perf_counter() - began, "megabytes": resident(), "engine": fleet.engine}
+
+
+def open_again(folder: str, keys: int) -> dict[str, Any]:
+    warm()
+    began = time.perf_counter()
+    fleet = opened(folder)
+    seconds = time.perf_counter() - began
+    megabytes, told = resident(), int(fleet.drift().told.sum())
+    began = time.perf_counter()
+    fleet.ask(range(min(BATCH, keys)))
+    return {"seconds": seconds, "megabytes": megabytes, "told": told, "ask": time.perf_counter() - began}
+
+
+if __name__ == "__main__":
+    said = {"work": work, "open": open_again}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))
+    print(json.dumps(said), flush=True)
+    time.sleep(60)  # it is killed now

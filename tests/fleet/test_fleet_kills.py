@@ -1,0 +1,21 @@
+"""Kill −9 of a fleet, 20 times. `python -m tests.fleet.kills 300 0` does it for long."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+def test_killing_a_fleet_loses_doubles_and_changes_nothing():
+    words = [sys.executable, "-m", "tests.fleet.kills", "20", "0"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert (figures["kills"], figures["told"] > 50) == (20, True)
+    harms = ("lost", "doubled", "changed answers", "changed advice", "changed questions", "errors")
+    assert {name: figures[name] for name in harms} == dict.fromkeys(harms, 0)
