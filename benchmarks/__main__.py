@@ -17,7 +17,7 @@ from benchmarks import report  # noqa: E402
 from benchmarks.measure import Result  # noqa: E402
 
 BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "imports", "fleet-journal")
-LONG = ("feasible", "context", "serve", "optuna", "fleet-restart")  # these take long, or need an extra; not among all by default
+LONG = ("feasible", "context", "serve", "optuna", "fleet-restart")  # long, or needing an extra
 CALLS = "calls"  # compares source trees; not one of all, for by itself it has nothing to say
 
 
