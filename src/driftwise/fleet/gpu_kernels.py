@@ -13,6 +13,13 @@ import triton.language as tl
 
 
 @triton.jit
+def _root(x):
+    """√x to the last digits: the hardware's is followed by a step of Newton's."""
+    root = tl.sqrt(x)
+    return 0.5 * (root + x / root)
+
+
+@triton.jit
 def leave_and_enter(
     slots_ptr, counts_ptr, places_ptr, entering_ptr, y_ptr,  # (r,)
     P_ptr,  # (C, 3, H, H)
@@ -56,9 +63,9 @@ def leave_and_enter(
         tl.where(above, P_ptr + H * H + i * H + t, P_ptr + 2 * H * H + t * H + i), mask=full & (j < w), other=0.0
     )
     p = tl.load(P_ptr + tl.where(above, 0, 2 * H * H) + t * H + t, mask=full, other=1.0)
-    scale = 1.0 / tl.sqrt(p)
-    c_a *= scale
-    c_b *= scale
+    root_p = _root(p)
+    c_a = c_a / root_p
+    c_b = c_b / root_p
 
     # ũ/√δ of what enters
     kernel_row = kernel_ptr + entering.to(tl.int64) * n
@@ -68,7 +75,7 @@ def leave_and_enter(
     u_a = tl.sum(A * k_a[:, None], 0) + tl.sum(B * k_b[:, None], 0) - along * c_a
     u_b = tl.sum(C * k_b[:, None], 0) + tl.sum(B * k_a[None, :], 1) - along * c_b
     known = tl.sum(u_a * k_a, 0) + tl.sum(u_b * k_b, 0)
-    root = tl.sqrt(tl.maximum(tl.load(kernel_row + entering) - known, 0.0) + noise)
+    root = _root(tl.maximum(tl.load(kernel_row + entering) - known, 0.0) + noise)
     u_a = tl.where(i == s, -1.0, u_a) / root
     u_b = tl.where(j == s, -1.0, u_b) / root
 
