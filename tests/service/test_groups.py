@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from operator import methodcaller
 
 import pytest
+import sqlalchemy as sa
 
 from driftwise import Float, Study
 from driftwise.errors import ConflictError, NotFoundError, StoreError
@@ -22,7 +24,7 @@ def store(request, tmp_path):
     return str(tmp_path / "a.db") if request.param == "file" else request.getfixturevalue("address")
 
 
-def written(store, calls, fails=lambda store: None):
+def written(store, calls, fails=lambda store: None, names=()):
     """The answers to calls that are there before the first group begins, and how many transactions there were."""
     settings = ServiceSettings(store=store)
     transactions = 0
@@ -39,12 +41,11 @@ def written(store, calls, fails=lambda store: None):
                 return before(*args, **options)
 
             studies.store.writing = counted
-            for lane in studies._lanes[1:]:
-                lane.stop()
-            del studies._lanes[1:]
             lane = studies._lanes[0]
+            for name in names:
+                lane.studies.get(name)
             with lane.there:  # the thread cannot take a group before all calls are there
-                tasks = [asyncio.ensure_future(studies.write(name, work)) for name, work in calls]
+                tasks = [asyncio.ensure_future(call(studies)) for call in calls]
                 while len(lane.waiting) < len(calls):
                     await asyncio.sleep(0)
             answers = await asyncio.gather(*tasks, return_exceptions=True)
@@ -58,7 +59,9 @@ def test_what_arrives_together_is_one_transaction_with_an_answer_for_each(store)
     studies = [Study(f"s{i}", BOX, "random", path=store) for i in range(3)]
     asked = [study.ask() for study in studies for _ in range(2)]
     names = [f"s{i // 2}" for i in range(6)]
-    calls = [(name, methodcaller("tell", s.id, float(i))) for i, (name, s) in enumerate(zip(names, asked, strict=True))]
+    calls = [
+        methodcaller("tell", name, s.id, reward=float(i)) for i, (name, s) in enumerate(zip(names, asked, strict=True))
+    ]
     answers, transactions = written(store, calls)
     assert [answer.new for answer in answers] == [True] * 6
     assert transactions == 1
@@ -70,12 +73,12 @@ def test_an_error_is_its_callers_alone(store):
     first, second = study.ask(), study.ask()
     study.tell(first, 1.0)
     calls = [
-        ("s", methodcaller("tell", first.id, 2.0)),
-        ("s", methodcaller("tell", second.id, 3.0)),
-        ("s", methodcaller("observe", {"x": 0.5}, 4.0, key="k")),
-        ("s", methodcaller("observe", {"x": 0.5}, 4.0, key="k")),
-        ("s", methodcaller("tell", "99-none", 1.0)),
-        ("none", methodcaller("tell", first.id, 1.0)),
+        methodcaller("tell", "s", first.id, reward=2.0),
+        methodcaller("tell", "s", second.id, reward=3.0),
+        methodcaller("observe", "s", {"x": 0.5}, reward=4.0, key="k"),
+        methodcaller("observe", "s", {"x": 0.5}, reward=4.0, key="k"),
+        methodcaller("tell", "s", "99-none", reward=1.0),
+        methodcaller("tell", "none", first.id, reward=1.0),
     ]
     answers, _ = written(store, calls)
     assert [type(answer) for answer in answers[:1]] == [ConflictError]
@@ -95,11 +98,11 @@ def test_a_store_that_fails_answers_everybody_and_stores_nothing(tmp_path, monke
     def fails(store):
         monkeypatch.setattr(store._link, "commit", full)
 
-    answers, _ = written(path, [("s", methodcaller("tell", s.id, 1.0)) for s in asked], fails)
+    answers, _ = written(path, [methodcaller("tell", "s", s.id, reward=1.0) for s in asked], fails)
     assert {type(answer) for answer in answers} == {StoreError}
     monkeypatch.undo()
     assert list(study.observations()) == []
-    answers, _ = written(path, [("s", methodcaller("tell", s.id, 1.0)) for s in asked])
+    answers, _ = written(path, [methodcaller("tell", "s", s.id, reward=1.0) for s in asked])
     assert all(answer.new for answer in answers)
 
 
@@ -126,3 +129,46 @@ def test_many_clients_at_once_lose_and_double_nothing(served, store):
     assert sum(receipt.new for receipt in receipts) == 100
     for study in studies:
         assert [(o.number, o.reward) for o in study.observations()] == [(n, float(n)) for n in range(1, 26)]
+
+
+def test_the_statements_of_a_group_do_not_depend_on_how_many_tells_it_has(store, monkeypatch):
+    def statements(count):
+        studies = [Study(f"{count}-{i}", BOX, "random", path=store) for i in range(count)]
+        calls = [methodcaller("tell", study.name, study.ask().id, reward=1.0) for study in studies]
+        found = []
+        execute = sa.Connection.execute
+
+        def counted(connection, statement, *args, **options):
+            if threading.current_thread().name == "group":
+                found.append(statement)
+            return execute(connection, statement, *args, **options)
+
+        monkeypatch.setattr(sa.Connection, "execute", counted)
+        answers, transactions = written(store, calls, names=[study.name for study in studies])
+        monkeypatch.undo()
+        assert (transactions, sum(answer.new for answer in answers)) == (1, count)
+        return len(found)
+
+    assert statements(2) == statements(20)
+
+
+def test_a_group_does_not_wait_for_a_study_that_somebody_else_has_locked(address):
+    import psycopg
+
+    studies = [Study(f"s{i}", BOX, "random", path=address) for i in range(3)]
+    asked = [study.ask() for study in studies]
+    settings = ServiceSettings(store=address)
+    locked = psycopg.connect(address.partition("&schema=")[0])
+    schema = address.partition("&schema=")[2]
+
+    async def run():
+        async with Studies(settings, Database(settings)) as service:
+            locked.execute(f"SELECT FROM {schema}.studies WHERE name = 's1' FOR UPDATE")
+            tasks = [asyncio.ensure_future(service.tell(f"s{i}", s.id, reward=1.0)) for i, s in enumerate(asked)]
+            await asyncio.gather(tasks[0], tasks[2])
+            assert not tasks[1].done()
+            locked.rollback()
+            return (await tasks[1]).new
+
+    assert asyncio.run(run())
+    locked.close()

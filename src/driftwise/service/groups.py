@@ -1,78 +1,51 @@
 """Group commit: tells that arrive together are written in one transaction, and answered after it.
 
 A commit waits for the disk, which takes longer than all statements of a tell. While one group waits, the next gathers.
-Whatever raises an error is taken out, and the rest is written without it, so that nobody notices the others.
+A group never waits for a study that somebody else has locked: its tells go to a second lane, whose groups do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-import sqlalchemy as sa
+from driftwise.errors import DriftwiseError, StoreError
+from driftwise.records import Params, Point, Receipt
+from driftwise.service.open_studies import OpenStudies, log_of
+from driftwise.store import NewEntry, SqlStore, telling
+from driftwise.study import Study, inputs
 
-from driftwise.errors import StoreError
-from driftwise.service.open_studies import number_of
-from driftwise.store.log import SqlLog
-from driftwise.store.sql_store import SqlStore
-from driftwise.study import Study
-
-Result = TypeVar("Result")
 MOST = 128  # calls of one transaction
-
-
-class Inside:
-    """The transactions of a log, all within one that is open already. `log.Transactions` says what the methods do."""
-
-    def __init__(self, store: SqlStore) -> None:
-        self.where = store.where
-        self.connection: sa.Connection | None = None
-
-    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
-        assert self.connection is not None, "a log of a group is used within its transaction alone"
-        return work(self.connection)
-
-    def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
-        return self.writing(work)
-
-    def numbering(self, study: int, work: Callable[[], Result]) -> Result:
-        """A number that is taken within the transaction needs no turn: an ask that lost it chooses again."""
-        return work()
-
-    def upgrade(self) -> None:
-        """Nothing: the store was upgraded before."""
 
 
 @dataclass(eq=False)
 class GroupedCall:
-    """One who waits."""
+    """One who waits: `work` says what to store in the study."""
 
     name: str
-    work: Callable[[Study], Any]
-    answer: asyncio.Future[Any]
+    work: Callable[[Study], NewEntry]
+    answer: asyncio.Future[Receipt]
     study: Study | None = None
-    result: Any = None
-    error: BaseException | None = None
+    result: Receipt | None = None
+    error: Exception | None = None
 
 
 @dataclass(eq=False)
 class Lane:
-    """A thread that writes groups, one after the other. Each lane has studies of its own."""
+    """A thread that writes groups, one after the other. What is locked goes to the lane `slow`, if there is one."""
 
     store: SqlStore
-    open: Callable[[str], Study]
-    forget: Callable[[str], None]
+    studies: OpenStudies
     loop: asyncio.AbstractEventLoop
+    slow: Lane | None = None
     waiting: list[GroupedCall] = field(default_factory=list)
     there: threading.Condition = field(default_factory=threading.Condition)
     stopped: bool = False
 
     def __post_init__(self) -> None:
-        self.inside = Inside(self.store)
         self.thread = threading.Thread(target=self._run, name="group", daemon=True)
         self.thread.start()
 
@@ -99,56 +72,41 @@ class Lane:
             self.loop.call_soon_threadsafe(_answer, group)
 
     def _write(self, group: list[GroupedCall]) -> None:
+        """Write a group, and once more those whose study is another one by now, which has the same name."""
+        again = [call for call in self._refused(group) if self._is_another(call)]
+        self._refused(again)
+
+    def _refused(self, group: list[GroupedCall]) -> list[GroupedCall]:
+        """Write a group. Returned are those whose study is damaged, or gone."""
+        ready: list[tuple[GroupedCall, telling.Given]] = []
         for call in group:
             try:
-                call.study = self._study(call.name)
+                call.study, call.error = self.studies.get(call.name), None
+                ready.append((call, (log_of(call.study), call.work(call.study))))
             except Exception as error:
                 call.error = error
-        left = [call for call in group if call.error is None]
-        left.sort(key=lambda call: call.name)  # replicas lock studies in one order, so that none waits in a circle
-        while left:
-            failed: list[GroupedCall] = []
-            try:
-                self.store.upgrade()
-                self.store.writing(partial(self._all, left, failed), again=True)
-                return
-            except Exception as error:
-                for call in failed or left:  # none failed: it is the store, which is full or away
-                    self._fails(call, error)
-            left = [call for call in left if call.error is None]
-
-    def _fails(self, call: GroupedCall, error: Exception) -> None:
-        """Note an error; but if the study is another one by now, which has the same name, try that."""
-        call.error = error
-        if isinstance(error, StoreError):
-            self.forget(call.name)
-            try:
-                fresh = self._study(call.name)
-                if call.study is None or number_of(fresh) != number_of(call.study):
-                    call.study, call.error = fresh, None
-            except Exception as other:
-                call.error = other
-
-    def _all(self, group: list[GroupedCall], failed: list[GroupedCall], connection: sa.Connection) -> None:
-        self.inside.connection = connection
         try:
-            for call in group:
-                assert call.study is not None
-                try:
-                    call.result = call.work(call.study)
-                except Exception:
-                    failed[:] = [call]
-                    raise
-        finally:
-            self.inside.connection = None
+            found = telling.store(self.store, [given for _, given in ready], wait=self.slow is None)
+        except Exception as error:  # the store is full, or away
+            for call, _ in ready:
+                call.error = error
+            return []
+        for (call, _), told in zip(ready, found, strict=True):
+            if isinstance(told, DriftwiseError):
+                call.error = told
+            elif told is not None and call.study is not None:
+                call.result = call.study._receipt(told)
+            elif self.slow is not None:
+                self.slow.put(call)
+        return [call for call, _ in ready if isinstance(call.error, StoreError)]
 
-    def _study(self, name: str) -> Study:
-        """The study, which writes within our transaction."""
-        study = self.open(name)
-        log = cast(SqlLog, study._log)
-        if log.store is not self.inside:
-            study._log = replace(log, store=self.inside)
-        return study
+    def _is_another(self, call: GroupedCall) -> bool:
+        self.studies.forget(call.name)
+        try:
+            return call.study is None or log_of(self.studies.get(call.name)).study != log_of(call.study).study
+        except DriftwiseError as error:
+            call.error = error
+            return False
 
 
 def _answer(group: list[GroupedCall]) -> None:
@@ -157,5 +115,30 @@ def _answer(group: list[GroupedCall]) -> None:
             continue
         if call.error is not None:
             call.answer.set_exception(call.error)
-        else:
+        elif call.result is not None:  # else the slow lane has it
             call.answer.set_result(call.result)
+
+
+def tell_entry(study: Study, suggestion: str, **given: Any) -> NewEntry:
+    """What `Study.tell` would store."""
+    return _entry(study, inputs.suggestion_id(suggestion), **given)
+
+
+def observe_entry(study: Study, params: Params, context: Params | None = None, **given: Any) -> NewEntry:
+    """What `Study.observe` would store."""
+    return _entry(study, study.description.point(params, context), **given)
+
+
+def _entry(
+    study: Study,
+    of: str | Point,
+    reward: float | None = None,
+    at: float | None = None,
+    key: str | None = None,
+    failed: bool = False,
+    std: float | None = None,
+    repeats: int = 1,
+    measures: Mapping[str, float] | None = None,
+) -> NewEntry:
+    outcome = study._outcome(reward, failed, std, repeats, measures)
+    return NewEntry(of, outcome, inputs.time(at), inputs.key(key), study.policy.memory)

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from driftwise.errors import NotFoundError, StoreError
-from driftwise.service.open_studies import number_of
+from driftwise.service.open_studies import log_of
 from driftwise.store import schema
 from driftwise.study import Study
 
@@ -43,6 +43,6 @@ def forget_gone(connection: sa.Connection, tables: sa.MetaData) -> None:
 
 def check_same(study: Study, number: int) -> Study:
     """The study, unless its name has passed to another one since the number was read."""
-    if number_of(study) != number:
+    if log_of(study).study != number:
         raise StoreError(f"study {study.name!r:.80} is another one by now; try again")
     return study

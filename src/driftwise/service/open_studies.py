@@ -49,7 +49,7 @@ class OpenStudies:
         except StoreError:
             self.forget(name)  # another process may have renamed it
             fresh = self.get(name)
-            if number_of(fresh) == number_of(study):
+            if log_of(fresh).study == log_of(study).study:
                 raise
             return work(fresh)
 
@@ -62,6 +62,6 @@ def opened(name: str, store: str) -> Study:
         raise NotFoundError(f"there is no study {name!r:.80}; create it first, or give another name") from None
 
 
-def number_of(study: Study) -> int:
-    """By which the store knows a study, whatever its name."""
-    return cast(SqlLog, study._log).study
+def log_of(study: Study) -> SqlLog:
+    """The log of a study that is in a database."""
+    return cast(SqlLog, study._log)

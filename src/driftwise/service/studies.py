@@ -6,21 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import TypeVar
-from zlib import crc32
+from typing import Any, TypeVar
 
 from driftwise.errors import ConflictError
+from driftwise.records import Params, Receipt
 from driftwise.service.database import Database
 from driftwise.service.events import Events, StudyEvent
-from driftwise.service.groups import GroupedCall, Lane
+from driftwise.service.groups import GroupedCall, Lane, observe_entry, tell_entry
 from driftwise.service.open_studies import OpenStudies, opened
 from driftwise.service.settings import ServiceSettings
 from driftwise.service.workers import Workers
-from driftwise.store import open_store
+from driftwise.store import NewEntry, open_store
 from driftwise.study import Study
 
 Result = TypeVar("Result")
-LANES = 3  # groups that are written at the same time, each of other studies
 Work = Callable[[Study], Result]  # picklable, because it may run in another process: operator.methodcaller, a partial
 
 
@@ -60,13 +59,11 @@ class Studies:
 
     async def __aenter__(self) -> Studies:
         await self._events.start()
-        count = LANES if self.settings.is_postgres else 1  # SQLite has one writer
-        self._lanes = [self._lane() for _ in range(count)]
+        loop = asyncio.get_running_loop()
+        slow = Lane(self.store, self._kept, loop)
+        # SQLite has one writer, which locks everything
+        self._lanes = [Lane(self.store, self._kept, loop, slow), slow] if self.settings.is_postgres else [slow]
         return self
-
-    def _lane(self) -> Lane:
-        kept = OpenStudies(self.settings.store, self.settings.studies)
-        return Lane(self.store, kept.get, kept.forget, asyncio.get_running_loop())
 
     async def __aexit__(self, *_: object) -> None:
         await self._events.stop()
@@ -95,10 +92,17 @@ class Studies:
         """The same for what reads or writes the log alone, as `tell`: it does not wait for the policy's choices."""
         return await self._now(name, work)
 
-    async def write(self, name: str, work: Work[Result]) -> Result:
-        """The same for what writes the log and needs no policy: together with other calls, in one transaction."""
-        answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._lanes[crc32(name.encode()) % len(self._lanes)].put(GroupedCall(name, work, answer))
+    async def tell(self, name: str, suggestion: str, **given: Any) -> Receipt:
+        """What `Study.tell` returns. Calls that come together are one transaction."""
+        return await self._store(name, lambda study: tell_entry(study, suggestion, **given))
+
+    async def observe(self, name: str, params: Params, **given: Any) -> Receipt:
+        """What `Study.observe` returns, likewise."""
+        return await self._store(name, lambda study: observe_entry(study, params, **given))
+
+    async def _store(self, name: str, work: Work[NewEntry]) -> Receipt:
+        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self._lanes[0].put(GroupedCall(name, work, answer))
         return await self._timely(name, answer)
 
     async def _now(self, name: str, work: Work[Result]) -> Result:
@@ -151,8 +155,6 @@ class Studies:
         self._kept.forget(name)
         if self._workers is not None:
             await self._workers.forget(name)
-        for lane in self._lanes:
-            lane.forget(name)
         self.nudge(name)
 
     # --- what changed -------------------------------------------------------------------------------------------

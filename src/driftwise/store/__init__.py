@@ -1,7 +1,8 @@
 """The log of a study: in SQLite, in a file or in memory, or on a PostgreSQL server.
 
-Read `base` first: the records and the three protocols of a store. `log` implements ask and tell, `view` the queries,
-`rows`, `outcomes`, `corrections`, `keys` and `checksums` what is stored; `loading`, `copies`, `many`: in bulk.
+Read `base` first: the records and the three protocols of a store. `log` implements asking and `telling` what is
+told, `view` the queries, `rows`, `outcomes`, `corrections`, `keys` and `checksums` what is stored; `loading`,
+`copies`, `many`: in bulk.
 `sql_store` has the studies by name. All of this is the same for both databases. `Transactions` in `log` says what
 differs: for files `sqlite` and `connection` hold transactions and locks, `queue` the turns of processes, `forks` and
 `files` what happens to files; for a server `postgres` does, with `postgres_link` and `postgres_pool` for connections,
@@ -27,6 +28,7 @@ from driftwise.store.base import (
     Counts,
     Loaded,
     Log,
+    NewEntry,
     NewObservation,
     Outcome,
     Store,
@@ -47,6 +49,7 @@ __all__ = [
     "Counts",
     "Loaded",
     "Log",
+    "NewEntry",
     "NewObservation",
     "Outcome",
     "SqlStore",

@@ -144,6 +144,22 @@ class NewObservation:
 
 
 @dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An outcome to be stored: of a suggestion, given by its id, or of a point. A `limit` bounds `Told.newer`."""
+
+    of: str | Point
+    outcome: Outcome
+    at: float | None = None
+    key: str | None = None
+    limit: int | None = None
+
+    @property
+    def is_found_again(self) -> bool:
+        """Whether it is stored once, however often it is sent."""
+        return self.key is not None or isinstance(self.of, str)
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """How many entries were stored, and how many were known before by their key."""
 

@@ -12,24 +12,21 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from driftwise.errors import ConflictError, NotFoundError, StoreError
-from driftwise.records import Observation, Point, time_of_next
-from driftwise.store import corrections, keys, loading, rows
+from driftwise.records import Observation, Point
+from driftwise.store import corrections, keys, loading, rows, telling
 from driftwise.store.base import (
     Asked,
     Choice,
     Chosen,
     Correction,
     Loaded,
+    NewEntry,
     NewObservation,
     Outcome,
     Told,
-    observation_of,
-    outcome_of,
-    said,
 )
 from driftwise.store.corrections import Memo
-from driftwise.store.rows import Standing
-from driftwise.store.schema import ABANDONED, ANSWERED, ASKED, AWAITED, OBSERVED
+from driftwise.store.schema import ABANDONED, ANSWERED, ASKED, AWAITED
 from driftwise.store.view import SqlView
 
 PAGE = 1000  # rows that `observations` reads at a time
@@ -77,13 +74,14 @@ class SqlLog:
     # --- transactions -------------------------------------------------------------------------------------------
 
     def read(self, work: Callable[[SqlView], Result]) -> Result:
-        return self.store.reading(lambda connection: work(self._view(connection)))
+        return self.store.reading(lambda connection: work(self.view(connection)))
 
     def _write(self, work: Callable[[SqlView], Result], *, again: bool = True) -> Result:
         self.store.upgrade()
-        return self.store.writing(lambda connection: work(self._view(connection, lock=True)), again=again)
+        return self.store.writing(lambda connection: work(self.view(connection, lock=True)), again=again)
 
-    def _view(self, connection: sa.Connection, *, lock: bool = False) -> SqlView:
+    def view(self, connection: sa.Connection, *, lock: bool = False) -> SqlView:
+        """The log within a transaction; with `lock` no other one may change it."""
         standing = rows.standing_of(connection, self.study, self.name, lock=lock)
         if standing is None:
             raise StoreError(
@@ -153,18 +151,18 @@ class SqlLog:
             standing = standing.asks(each, patience=patience)
             batch = n if n > 1 and not written else None
             written.append(rows.suggestion_row(self.study, each, standing.counts.asked, AWAITED, batch))
-        view.connection.execute(rows.INSERT_SUGGESTION, written if n > 1 else written[0])
+        rows.execute(view.connection, rows.INSERT_SUGGESTION, written)
         rows.update_study(view.connection, standing)
         return asked
 
     def abandon(self, id: str) -> None:
         def work(view: SqlView) -> None:
-            row = self._suggestion(view, id)
+            row = view.suggested(id)
             if row.status == ANSWERED:
                 raise ConflictError(f"suggestion {id} has its reward and can no longer be abandoned")
             if row.status == AWAITED:
                 counts = replace(view.counts, abandoned=view.counts.abandoned + 1)
-                rows.mark_suggestion(view.connection, row, ABANDONED)
+                view.connection.execute(rows.MARK, rows.mark(row, ABANDONED))
                 rows.update_study(view.connection, replace(view.standing, counts=counts).no_longer_awaits(row.number))
 
         self._write(work)
@@ -174,50 +172,20 @@ class SqlLog:
     def tell(
         self, id: str, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
     ) -> Told:
-        def work(view: SqlView) -> Told:
-            row = self._suggestion(view, id)
-            taken = None if key is None else keys.find(view.connection, view.standing, OBSERVED, key)
-            if taken not in (None, row.number):
-                raise ConflictError(f"key {key!r} belongs to observation {taken}; use another key for suggestion {id}")
-            if row.status == ANSWERED:
-                known = view.known(row.number)
-                if not _is_known(view, known, outcome):
-                    before = said(outcome_of(known))
-                    raise ConflictError(
-                        f"suggestion {id} was told {before} before, now {said(outcome)}; the first stays"
-                    )
-                return view.told(known.number, new=False, limit=limit)
-            asked = rows.verified_suggestion(row)
-            rows.mark_suggestion(view.connection, row, ANSWERED)
-            standing = view.standing
-            if key is not None:
-                standing = keys.insert(view.connection, standing, OBSERVED, key, row.number)
-            seen = observation_of(asked.number, asked.at if at is None else at, asked.x, outcome)
-            return self._store(view.connection, standing, seen, key, limit, row.status)
-
-        return self._write(work)
+        return self._store(NewEntry(id, outcome, at, key, limit))
 
     def observe(
         self, x: Point, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
     ) -> Told:
-        def work(view: SqlView) -> Told:
-            known = view.observed_with_key(key) if key is not None else None
-            if known is not None:
-                if known.x != x or not _is_known(view, known, outcome) or at not in (None, known.at):
-                    raise ConflictError(
-                        f"key {key!r} was observed before with another point, reward or time; the first stays, "
-                        "so use another key for another observation"
-                    )
-                return view.told(known.number, new=False, limit=limit)
-            standing, number = view.standing, view.counts.last + 1
-            if key is not None:
-                standing = keys.insert(view.connection, standing, OBSERVED, key, number)
-            time = time_of_next(number, view.newest()) if at is None else at
-            seen = observation_of(number, time, x, outcome)
-            return self._store(view.connection, standing, seen, key, limit, None)
+        return self._store(NewEntry(x, outcome, at, key, limit))
 
-        self.store.upgrade()
-        return self.store.numbering(self.study, lambda: self._write(work, again=key is not None))
+    def _store(self, entry: NewEntry) -> Told:
+        store = partial(telling.store, self.store, [(self, entry)])
+        (found,) = store() if isinstance(entry.of, str) else self.store.numbering(self.study, store)
+        if isinstance(found, Told):
+            return found
+        assert found is not None, "it waits for the study"
+        raise found
 
     def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
         self.store.upgrade()
@@ -225,28 +193,6 @@ class SqlLog:
         return self.store.numbering(
             self.study, lambda: self._write(lambda view: loading.load(view, entries, first), again=keyed)
         )
-
-    def _store(
-        self,
-        connection: sa.Connection,
-        standing: Standing,
-        seen: Observation,
-        key: str | None,
-        limit: int | None,
-        status: int | None,
-    ) -> Told:
-        """Store an observation; `status` is that of its suggestion, None if it has none."""
-        row = rows.observation_row(self.study, seen, key, standing.counts.told + 1)
-        connection.execute(rows.INSERT_OBSERVATION, row)
-        standing = standing.stores(seen, row["checksum"], status)
-        rows.update_study(connection, standing)
-        return SqlView(connection, standing, self.memo).told(seen.number, new=True, limit=limit)
-
-    def _suggestion(self, view: SqlView, id: str) -> rows.Row:
-        row = view.suggestion(id)
-        if row is None:
-            raise NotFoundError(f"study {self.name!r} has no suggestion {id!r:.80}; `study show` lists those awaited")
-        return row
 
     # --- corrections --------------------------------------------------------------------------------------------
 
@@ -281,7 +227,7 @@ class SqlLog:
         return self.read(lambda view: view.overlay.outcome(self._observed(view, number)))
 
     def number_of(self, id: str) -> int:
-        return self.read(lambda view: int(self._suggestion(view, id).number))
+        return self.read(lambda view: int(view.suggested(id).number))
 
     def corrections(self) -> list[Correction]:
         return self.read(lambda view: view.corrections())
@@ -306,8 +252,3 @@ def _named(last: int, chosen: Sequence[Chosen], n: int, key: str | None) -> tupl
     return tuple(
         Asked(last + i, ids[i - 1], given[i - 1], each.at, each.x, each.jitter) for i, each in enumerate(chosen, 1)
     )
-
-
-def _is_known(view: SqlView, known: Observation, outcome: Outcome) -> bool:
-    """Whether this was told first, or holds now."""
-    return outcome in (outcome_of(known), view.overlay.outcome(known))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
+from driftwise.errors import StoreError
 from driftwise.records import Observation
 from driftwise.store import old_format, outcomes, schema
 from driftwise.store.base import Asked, Correction, Counts, observation_of
@@ -115,6 +117,8 @@ _STANDING = [column for column in _T if column.name != "description"]
 _STUDY = sa.select(*_STANDING).where(_T.study == sa.bindparam("s"), _T.name == sa.bindparam("name"))
 # until the end of the transaction; SQLite, where a transaction that writes has the whole file, leaves this out
 _LOCKED = _STUDY.with_for_update()
+_ALL = sa.select(*_STANDING).where(_T.study.in_(sa.bindparam("studies", expanding=True))).order_by(_T.study)
+_ALL_LOCKED, _ALL_FREE = _ALL.with_for_update(), _ALL.with_for_update(skip_locked=True)
 _COUNT_STUDIES = sa.select(sa.func.count()).select_from(schema.studies)
 _LOCKED_FILE = sa.select(_F.file).with_for_update()
 _NAMED = sa.select(schema.studies).where(schema.Unindexed(_T.name) == sa.bindparam("name"))
@@ -192,13 +196,27 @@ def lock_studies(connection: sa.Connection) -> None:
 def standing_of(connection: sa.Connection, study: int, name: str, *, lock: bool = False) -> Standing | None:
     """The row of a study now, or None if it does not exist. With `lock` no other transaction may change the study."""
     row = connection.execute(_LOCKED if lock else _STUDY, {"s": study, "name": name}).first()
-    if row is None:
-        return None
+    return None if row is None else _standing(connection, row)
+
+
+def standings_of(connection: sa.Connection, studies: Collection[int], *, wait: bool) -> dict[int, Standing]:
+    """The rows of those of these studies that are whole, locked in one order, so that nobody waits in a circle.
+
+    Unless it is to `wait`, those that others have locked are left out.
+    """
+    found: dict[int, Standing] = {}
+    for row in connection.execute(_ALL_LOCKED if wait else _ALL_FREE, {"studies": list(studies)}).all():
+        with suppress(StoreError):
+            found[row.study] = _standing(connection, row)
+    return found
+
+
+def _standing(connection: sa.Connection, row: Row) -> Standing:
     _verify_study(row)
     number, named, described, *counted, keyed, awaiting, head = row[:13]
     failed, retracted, corrected, corrections_head, stored = row[13:]
     if stored is None:
-        pending = old_format.awaiting_in(connection, "suggestions", study)
+        pending = old_format.awaiting_in(connection, "suggestions", number)
     else:
         pending = tuple(map(tuple, json.loads(awaiting))) if awaiting != "[]" else ()
     counts = Counts(*[*counted, failed, retracted, corrected])
@@ -228,9 +246,17 @@ def insert_study(connection: sa.Connection, standing: Standing, description: str
 
 
 def update_study(connection: sa.Connection, standing: Standing) -> None:
-    row = standing.row
-    statement = _UPDATE_ALL if any(row[name] for name in _LATER) else _UPDATE
-    connection.execute(statement, row | {"s": standing.study, "check": row["checksum"]})
+    update_studies(connection, [standing])
+
+
+def update_studies(connection: sa.Connection, standings: Iterable[Standing]) -> None:
+    changed: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
+    for standing in standings:
+        row = standing.row
+        later = any(row[name] for name in _LATER)
+        changed[later].append(row | {"s": standing.study, "check": row["checksum"]})
+    execute(connection, _UPDATE, changed[False])
+    execute(connection, _UPDATE_ALL, changed[True])
 
 
 def rename_study(connection: sa.Connection, standing: Standing, new: str) -> None:
@@ -274,10 +300,9 @@ def suggestion_row(study: int, asked: Asked, ordinal: int, status: int, batch: i
     return row | {"checksum": _of_suggestion(row, status)}
 
 
-def mark_suggestion(connection: sa.Connection, row: Any, status: int) -> None:
-    """Change the status of a suggestion."""
-    values = {"s": row.study, "n": row.number, "new_status": status, "check": _of_suggestion(row._mapping, status)}
-    connection.execute(_MARK, values)
+def mark(row: Any, status: int) -> dict[str, Any]:
+    """The values of `MARK` that change the status of a suggestion."""
+    return {"s": row.study, "n": row.number, "new_status": status, "check": _of_suggestion(row._mapping, status)}
 
 
 def _of_suggestion(row: Any, status: int) -> int:
@@ -336,8 +361,14 @@ def _bytes(x: Any) -> bytes:
 
 _S = schema.suggestions.c
 INSERT_SUGGESTION, INSERT_OBSERVATION = sa.insert(schema.suggestions), sa.insert(schema.observations)
-_MARK = (
+MARK = (
     sa.update(schema.suggestions)
     .where(_S.study == sa.bindparam("s"), _S.number == sa.bindparam("n"))
     .values(status=sa.bindparam("new_status"), checksum=sa.bindparam("check"))
 )
+
+
+def execute(connection: sa.Connection, statement: sa.Executable, values: Sequence[dict[str, Any]]) -> None:
+    """Execute a statement for each of these; one alone is faster without a list around it."""
+    if values:
+        connection.execute(statement, values if len(values) > 1 else values[0])

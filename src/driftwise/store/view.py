@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from driftwise.errors import StoreError
+from driftwise.errors import NotFoundError, StoreError
 from driftwise.records import Observation
 from driftwise.store import corrections, keys, many, rows
 from driftwise.store.base import Asked, Correction, Counts, Outcome, Told, outcome_of
@@ -61,8 +61,7 @@ class SqlView:
 
     def suggestion(self, id: str) -> Any:
         """The verified row with this id, or None."""
-        written = id.partition("-")[0]
-        number = int(written) if written.isascii() and written.isdigit() and len(written) < 19 else 0
+        number = number_in(id)
         if not 1 <= number <= self.counts.last:
             return None
         row = self.connection.execute(_SUGGESTION, {"s": self.study, "n": number}).first()
@@ -73,6 +72,14 @@ class SqlView:
         self._check_place(row, number)
         rows.verified_suggestion(row)
         return row if row.id == id else None
+
+    def suggested(self, id: str) -> Any:
+        """Likewise a row that must be there."""
+        row = self.suggestion(id)
+        if row is None:
+            name = self.standing.name
+            raise NotFoundError(f"study {name!r} has no suggestion {id!r:.80}; `study show` lists those awaited")
+        return row
 
     def with_key(self, key: str) -> tuple[tuple[Asked, ...], int]:
         """The suggestions with this key, which may be an id, and how many were made together; none if it is new."""
@@ -246,8 +253,11 @@ class SqlView:
 
     def told(self, number: int, *, new: bool, limit: int | None) -> Told:
         """The answer to tell."""
-        if number == self.counts.last:
+        awaiting, counts = self.standing.awaiting, self.counts
+        if number == counts.last or limit == 0:
             newer = 0
+        elif self._all_have_rewards and len(awaiting) == counts.awaited + counts.abandoned:  # all others are there
+            newer = min(counts.last - number - sum(each > number for _, each in awaiting), _sql(limit))
         elif self._all_have_rewards:
             newer = self.connection.scalar(_NEWER, {"s": self.study, "n": number, "limit": _sql(limit)}) or 0
         else:
@@ -257,6 +267,22 @@ class SqlView:
     @property
     def _all_have_rewards(self) -> bool:
         return self.counts.rewards == self.counts.told
+
+
+def number_in(id: str) -> int:
+    """The number of the suggestion with this id; 0 if it is not an id.
+
+    >>> number_in("12-52d1f0a9c3e4"), number_in("monday")
+    (12, 0)
+    """
+    written = id.partition("-")[0]
+    return int(written) if written.isascii() and written.isdigit() and len(written) < 19 else 0
+
+
+def suggestions_at(connection: sa.Connection, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], Any]:
+    """The rows with these studies and numbers, as far as there are such."""
+    found = connection.execute(_SUGGESTIONS, {"places": list(places)}) if places else ()
+    return {(row.study, row.number): row for row in found}
 
 
 def _has_reward(seen: Observation) -> bool:
@@ -281,6 +307,7 @@ _limit = sa.bindparam("limit", type_=Integer)
 _row = sa.select(observations)
 
 _SUGGESTION = sa.select(suggestions).where(_S.study == sa.bindparam("s"), _S.number == sa.bindparam("n"))
+_SUGGESTIONS = sa.select(suggestions).where(sa.tuple_(_S.study, _S.number).in_(sa.bindparam("places", expanding=True)))
 _LAST_SUGGESTION = (
     sa.select(suggestions)
     .where(_S.study == sa.bindparam("s"), _S.number <= sa.bindparam("n"))

@@ -36,7 +36,7 @@ async def tell(request: Request, name: StudyName, body: TellBody, who: Tells) ->
     """Store the outcome of a suggestion, once. The same again changes nothing; a different one is refused."""
     service = service_of(request)
     given = body.model_dump(exclude_unset=True)
-    receipt: Receipt = await service.studies.write(name, methodcaller("tell", given.pop("suggestion"), **given))
+    receipt = await service.studies.tell(name, **given)
     if receipt.new:
         service.audit.note(who.id, "tell", name, str(receipt.number))
     return receipt
@@ -47,7 +47,7 @@ async def observe(request: Request, name: StudyName, body: ObserveBody, who: Tel
     """Store the outcome of a setting that was not suggested; with a key once, however often it is sent."""
     service = service_of(request)
     given = body.model_dump(exclude_unset=True)
-    receipt: Receipt = await service.studies.write(name, methodcaller("observe", given.pop("params"), **given))
+    receipt = await service.studies.observe(name, **given)
     if receipt.new:
         service.audit.note(who.id, "observe", name, str(receipt.number))
     return receipt
@@ -57,7 +57,7 @@ async def observe(request: Request, name: StudyName, body: ObserveBody, who: Tel
 async def abandon(request: Request, name: StudyName, body: AbandonBody, who: Tells) -> None:
     """Declare that a suggestion will not be tried. If its reward comes after all, it counts."""
     service = service_of(request)
-    await service.studies.write(name, methodcaller("abandon", body.suggestion))
+    await service.studies.log(name, methodcaller("abandon", body.suggestion))
     service.audit.note(who.id, "abandon", name, body.suggestion)
 
 
@@ -66,7 +66,7 @@ async def correct(request: Request, name: StudyName, body: CorrectBody, who: Adm
     """Replace the outcome of an observation. What was told stays in the log."""
     service = service_of(request)
     given = body.model_dump(exclude_unset=True)
-    receipt: Receipt = await service.studies.write(name, methodcaller("correct", given.pop("which"), **given))
+    receipt: Receipt = await service.studies.log(name, methodcaller("correct", given.pop("which"), **given))
     await service.audit.write(who.id, "correct", name, str(receipt.number))
     return receipt
 
@@ -76,6 +76,6 @@ async def retract(request: Request, name: StudyName, body: RetractBody, who: Adm
     """Declare that an observation should not count. `correct` brings it back."""
     service = service_of(request)
     given = body.model_dump(exclude_unset=True)
-    receipt: Receipt = await service.studies.write(name, methodcaller("retract", given.pop("which"), **given))
+    receipt: Receipt = await service.studies.log(name, methodcaller("retract", given.pop("which"), **given))
     await service.audit.write(who.id, "retract", name, str(receipt.number))
     return receipt
