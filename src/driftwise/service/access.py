@@ -56,7 +56,7 @@ def secret_of(request: Request) -> str | None:
 
 
 def cookie_of(request: Request) -> str | None:
-    return request.cookies.get(SECURE_COOKIE if request.url.scheme == "https" else COOKIE)
+    return request.cookies.get(SECURE_COOKIE if request.scope["scheme"] == "https" else COOKIE)
 
 
 async def caller(request: Request) -> Caller:

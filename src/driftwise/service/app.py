@@ -64,9 +64,10 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     app.state.service = service
     problems.install(app, settings)
-    app.include_router(_health())
-    for module in (asking, saying, log, studies, sessions, events):  # what is called often is found first
+    app.include_router(asking.often, prefix="/v1")  # what is called often is found first
+    for module in (asking, saying, log, studies, sessions, events):
         app.include_router(module.router, prefix="/v1")
+    app.include_router(_health())
     background = [made for part in _parts() if (made := part.install(app, service)) is not None]
 
     app.add_middleware(Bounded, settings=settings)

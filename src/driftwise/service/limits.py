@@ -84,7 +84,8 @@ class Bounded:
             if read < 0:  # the whole body was read: what comes next is that the client has gone
                 return await receive()
             try:
-                message = await asyncio.wait_for(receive(), self._settings.idle_seconds)
+                async with asyncio.timeout(self._settings.idle_seconds):
+                    message = await receive()
             except TimeoutError:
                 raise noted(
                     Refused(

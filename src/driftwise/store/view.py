@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -281,7 +282,8 @@ def number_in(id: str) -> int:
 
 def suggestions_at(connection: sa.Connection, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], Any]:
     """The rows with these studies and numbers, as far as there are such."""
-    found = connection.execute(_SUGGESTIONS, {"places": list(places)}) if places else ()
+    query = SUGGESTIONS_AT[connection.dialect.name]
+    found = connection.execute(query, {"places": json.dumps(list(places))}) if places else ()
     return {(row.study, row.number): row for row in found}
 
 
@@ -307,7 +309,14 @@ _limit = sa.bindparam("limit", type_=Integer)
 _row = sa.select(observations)
 
 _SUGGESTION = sa.select(suggestions).where(_S.study == sa.bindparam("s"), _S.number == sa.bindparam("n"))
-_SUGGESTIONS = sa.select(suggestions).where(sa.tuple_(_S.study, _S.number).in_(sa.bindparam("places", expanding=True)))
+# Pairs as a JSON text: one statement for any number of them. In a list of pairs SQLite would use no index.
+SUGGESTIONS_AT = {
+    dialect: sa.select(suggestions).where(sa.text(f"(study, number) IN (SELECT {pair} FROM {pairs})"))
+    for dialect, pair, pairs in (
+        ("sqlite", "json_extract(value, '$[0]'), json_extract(value, '$[1]')", "json_each(:places)"),
+        ("postgresql", "(value->>0)::bigint, (value->>1)::bigint", "json_array_elements(CAST(:places AS json))"),
+    )
+}
 _LAST_SUGGESTION = (
     sa.select(suggestions)
     .where(_S.study == sa.bindparam("s"), _S.number <= sa.bindparam("n"))

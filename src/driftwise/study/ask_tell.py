@@ -91,7 +91,8 @@ class AskTell(Opened):
     def _prepare(self, at: float | None, pinned: Fixed, n: int, view: View) -> Choice:
         """Read what the next choices depend on. The choices are made after the transaction."""
         ask, missing = self._next(view, at, pinned), self._fold.missing(view)
-        times = [ask.at if at is not None else time_of_next(ask.number + i, view.newest()) for i in range(n)]
+        newest = view.newest() if n > 1 and at is None else None
+        times = [ask.at] + [ask.at if at is not None else time_of_next(ask.number + i, newest) for i in range(1, n)]
         return lambda: self._choose(missing, ask, times)
 
     @one_thread

@@ -10,17 +10,19 @@ from fastapi import APIRouter, Request
 from driftwise.records import Receipt, Suggestion
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import AbandonBody, AskBody, CorrectBody, ObserveBody, RetractBody, TellBody
+from driftwise.service.api.quick import QuickRoute
 from driftwise.service.api.replies import SuggestedReply
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 
 router = APIRouter(prefix="/studies/{name}", tags=["ask and tell"])
+often = APIRouter(prefix="/studies/{name}", tags=["ask and tell"], route_class=QuickRoute)
 Asks = Annotated[Caller, needs("ask")]
 Tells = Annotated[Caller, needs("tell")]
 Admin = Annotated[Caller, needs("admin")]
 
 
-@router.post("/ask", responses=answers(404, 409))
+@often.post("/ask", responses=answers(404, 409))
 async def ask(request: Request, name: StudyName, body: AskBody, who: Asks) -> SuggestedReply:
     """The next setting to try, or several. Asked again with the same key, the answer is the same."""
     service = service_of(request)
@@ -31,7 +33,7 @@ async def ask(request: Request, name: StudyName, body: AskBody, who: Asks) -> Su
     return SuggestedReply(suggestions=several)
 
 
-@router.post("/tell", responses=answers(404, 409))
+@often.post("/tell", responses=answers(404, 409))
 async def tell(request: Request, name: StudyName, body: TellBody, who: Tells) -> Receipt:
     """Store the outcome of a suggestion, once. The same again changes nothing; a different one is refused."""
     service = service_of(request)
@@ -42,7 +44,7 @@ async def tell(request: Request, name: StudyName, body: TellBody, who: Tells) ->
     return receipt
 
 
-@router.post("/observe", responses=answers(404, 409))
+@often.post("/observe", responses=answers(404, 409))
 async def observe(request: Request, name: StudyName, body: ObserveBody, who: Tells) -> Receipt:
     """Store the outcome of a setting that was not suggested; with a key once, however often it is sent."""
     service = service_of(request)
