@@ -3,8 +3,8 @@
 A service runs in a process of its own, and clients in others ask and tell through it as fast as they can. Each writes
 down what has returned. In turn a client and the service are killed at a random moment and started again. If settings of
 a PostgreSQL are given, for example fsync=on, the store is on one, which is killed as well. Whoever lives goes on by
-itself: nothing else is killed before every client has got a further answer. At the end the store must hold all that was
-acknowledged, once, and its next question must be that of a fold over its whole log.
+itself: nothing else is killed before every client has got a further answer. At the end, or after a SIGTERM, the store
+must hold all that was acknowledged, once, and its next question must be that of a fold over its whole log.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -154,8 +155,12 @@ def main(kills: int, seed: int, **settings: str) -> dict[str, int]:
 
 def _kills(running: Processes, kills: int, draw: random.Random) -> dict[str, int]:
     figures = dict.fromkeys((*running.kinds, "acknowledged", *HARMS), 0)
+    enough = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: enough.set())
     try:
         for round_ in range(kills):
+            if enough.is_set():
+                break
             running.go_on()
             time.sleep(draw.uniform(0, 0.2))
             what = running.kinds[round_ % len(running.kinds)]

@@ -40,6 +40,18 @@ def test_changes_of_this_process_and_of_others_are_told(served, tmp_path):
         assert set(seen) <= {"a", "b"}
 
 
+def test_a_server_notifies_and_is_looked_at_while_it_cannot(served, server, address):
+    here = Study("a", BOX, "random", path=address)
+    url = served(address, poll_seconds=600.0)  # nobody looks in time, unless the server says so
+    with httpx.stream("GET", f"{url}/v1/events?study=a", timeout=60) as stream:
+        some = events(stream.iter_lines())
+        assert next(some)["counts"]["told"] == 0
+        for told in (1, 2):
+            here.observe({"x": 0.5}, float(told))
+            assert next(some)["counts"]["told"] == told
+            assert server.kill_backend(told)  # of whom we do not know; all connections are lost with it
+
+
 def test_a_stop_ends_the_streams(tmp_path):
     with serving(tmp_path / "a.db", grace_seconds=600.0) as url:
         client = httpx.Client(timeout=60)

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -77,6 +78,11 @@ class Audit:
         """Write a line now. It is on the disk when this returns."""
         entry = AuditEntry(time.time(), who, action, study, detail)
         await asyncio.to_thread(self.put, [entry])
+
+    def within(self, who: str, action: str, study: str, detail: str = "") -> Callable[[sa.Connection], object]:
+        """What writes a line in a transaction that also makes the change."""
+        row = asdict(AuditEntry(time.time(), who, action, study, detail))
+        return lambda connection: connection.execute(sa.insert(table), row)
 
     def put(self, entries: list[AuditEntry]) -> None:
         rows = [asdict(entry) for entry in entries]

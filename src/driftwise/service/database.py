@@ -36,14 +36,18 @@ class Database:
         """Make the tables that are not there yet. Replicas that are started together take turns."""
 
         def work(connection: sa.Connection) -> None:
-            if connection.dialect.name == "postgresql":  # until the transaction ends
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATING)))
+            self.lock_tables(connection)
             for table in tables.sorted_tables:
                 connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
                 for index in table.indexes:
                     connection.execute(sa.schema.CreateIndex(index, if_not_exists=True))
 
         self.write(work)
+
+    def lock_tables(self, connection: sa.Connection) -> None:
+        """Until the transaction ends nobody else makes tables. In a file it is so anyway."""
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATING)))
 
     def read(self, work: Callable[[sa.Connection], Result]) -> Result:
         """What `work` returns, in a transaction."""

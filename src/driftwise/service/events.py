@@ -1,4 +1,8 @@
-"""What changed in a store, as small events: from this process at once, from others by looking at the counts."""
+"""What changed in a store, as small events.
+
+Changes by this process are noticed at once. Those by others are notified by PostgreSQL; where they are not, as in a
+file, the counts are looked at again and again.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,18 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from driftwise.errors import DriftwiseError
 from driftwise.service.database import Database
 from driftwise.service.forever import cancelled
+from driftwise.service.listening import Listener, prepare
 from driftwise.service.settings import ServiceSettings
 from driftwise.store import Counts
+from driftwise.store.postgres_address import Address
 
 PAUSE = 0.05  # seconds between two looks at what this process changed: a busy study makes twenty events a second
+SURE = 30.0  # seconds after which a store that notifies is looked at all the same
 BACKLOG = 1000  # names that a reader may be behind, before it is told to look at everything again
 
 logger = logging.getLogger("driftwise.service")
@@ -61,8 +69,12 @@ class Events:
         self._known: dict[str, Counts] | None = None  # what followers were told; None: nothing yet
         self._nudged, self._stopped = asyncio.Event(), False
         self._task: asyncio.Task[None] | None = None
+        self._address: Address | None = None  # of a store that notifies
+        self._listener: Listener | None = None  # while anybody follows
 
     async def start(self) -> None:
+        if self._settings.is_postgres:
+            self._address = await asyncio.to_thread(prepare, self._database, self._settings.store)
         self._task = asyncio.create_task(self._watch())
 
     def finish(self) -> None:
@@ -73,6 +85,8 @@ class Events:
 
     async def stop(self) -> None:
         self.finish()
+        self._followers.clear()
+        self._listen()
         if self._task is not None:
             await cancelled(self._task)
 
@@ -84,6 +98,7 @@ class Events:
         """The changes from now on. Of one study the first event is how it stands, so that nothing can be missed."""
         follower = Follower(name)
         self._followers.add(follower)
+        self._listen()
         try:
             now = await asyncio.to_thread(self._database.counts, None if name is None else {name})
             self._known = now | (self._known or {})
@@ -96,12 +111,27 @@ class Events:
             self._followers.discard(follower)
             if not self._followers:
                 self._known = None
+                self._listen()
+
+    def _listen(self) -> None:
+        """Listen while anybody follows."""
+        if self._followers and self._listener is None and self._address is not None:
+            self._listener = Listener(self._address, partial(_wake, asyncio.get_running_loop(), self._nudged))
+        elif not self._followers and self._listener is not None:
+            self._listener.stop()
+            self._listener = None
+
+    @property
+    def _pause(self) -> float:
+        """Seconds until the counts are looked at, if nobody says that they changed."""
+        is_told = self._listener is not None and self._listener.is_listening
+        return SURE if is_told else self._settings.poll_seconds
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(PAUSE)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._nudged.wait(), self._settings.poll_seconds)
+                await asyncio.wait_for(self._nudged.wait(), self._pause)
             self._nudged.clear()
             if self._followers:
                 try:
@@ -127,3 +157,8 @@ class Events:
     def _tell(self, event: StudyEvent) -> None:
         for follower in self._followers:
             follower.put(event)
+
+
+def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the service has stopped
+        loop.call_soon_threadsafe(event.set)

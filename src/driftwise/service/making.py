@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import sqlalchemy as sa
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Limit
 from driftwise.lookup import is_imported
 from driftwise.service.settings import ServiceSettings
-from driftwise.store import codec
-from driftwise.study import Description, Study
+from driftwise.store import codec, open_store
+from driftwise.study import Description
+from driftwise.study import description as descriptions
 
 SETTINGS = ("direction", "seed", "patience", "where", "safe", "start", "delta")  # as they are
 
@@ -24,16 +27,27 @@ def usable(name: str) -> str:
     return name
 
 
-def made(name: str, given: Mapping[str, Any], settings: ServiceSettings) -> Study:
-    """The study that is meant by a body; a new one, or the one that exists with the same settings."""
+def description_of(given: Mapping[str, Any], settings: ServiceSettings) -> Description:
+    """The study that a body means."""
     check_imports(given, settings.allow_imports)
     whole = given.get("description")
     if whole is not None:
         others = [part for part, value in given.items() if value is not None and part not in ("name", "description")]
         if others:
             raise InvalidInput(f"give a description or its parts, got a description and {others[0]}; leave one out")
-        return Study.of(usable(name), described(whole), path=settings.store)
-    return Study(usable(name), **arguments(given), path=settings.store)
+        return described(whole)
+    options = arguments(given)
+    found = {part: options.pop(part) for part in (*SETTINGS, "context", "limits") if part in options}
+    return descriptions.described(options.pop("space", None), options.pop("policy", None), options, found)
+
+
+def made(name: str, given: Description, path: str, also: Callable[[sa.Connection], object]) -> bool:
+    """Make a study, and in the same transaction what is `also` done; False if it exists with the same settings."""
+    text = given.to_json()
+    log = open_store(path).create(usable(name), text, also)
+    if log.description != text:
+        descriptions.agreed_with(given, descriptions.description_of(log, path), name)
+    return log.is_new
 
 
 def described(data: Mapping[str, Any]) -> Description:

@@ -119,17 +119,11 @@ class Studies:
         """The names of all studies, sorted."""
         return sorted(await self.run(self.store.names))
 
-    async def create(self, make: Callable[[], Study]) -> tuple[str, bool]:
-        """The name of the study that `make` makes, and whether it is new."""
-
-        def work() -> tuple[str, bool]:
-            before = set(self.store.names())
-            study = make()
-            return study.name, study.name not in before
-
-        name, new = await self.run(work)
+    async def create(self, name: str, make: Callable[[], bool]) -> bool:
+        """Make a study of this name; `make` says whether it is new."""
+        new = await self.run(make)
         self.nudge(name)
-        return name, new
+        return new
 
     async def rename(self, name: str, new: str) -> None:
         async with self._turns.of(name):

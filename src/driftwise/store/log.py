@@ -70,6 +70,7 @@ class SqlLog:
     name: str
     description: str
     memo: Memo = field(default_factory=Memo)
+    is_new: bool = False  # it was just made
 
     # --- transactions -------------------------------------------------------------------------------------------
 

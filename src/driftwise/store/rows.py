@@ -176,11 +176,12 @@ def census(connection: sa.Connection) -> tuple[int, int]:
     return count, _deleted(connection, count)
 
 
-def find_study(connection: sa.Connection, name: str) -> tuple[int, str] | None:
-    """A study's number in the file, and its description."""
+def find_study(connection: sa.Connection, name: str, *, sure: bool = True) -> tuple[int, str] | None:
+    """A study's number in the file, and its description. To be `sure` that there is none, the others are counted."""
     row = connection.execute(_NAMED, {"name": name}).first()
     if row is None:
-        census(connection)  # raises if one may be missing
+        if sure:
+            census(connection)  # raises if one may be missing
         return None
     _verify_study(row)
     if row.checksum is not None:

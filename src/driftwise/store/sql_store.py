@@ -36,16 +36,25 @@ class SqlStore(ABC):
     def close(self) -> None:
         """Close every connection. The next call opens one again."""
 
-    def create(self, name: str, description: str) -> SqlLog:
-        def make(connection: sa.Connection) -> None:
-            rows.lock_studies(connection)
-            if rows.find_study(connection, name) is None:  # else another process was faster
-                rows.add_study(connection, name, description)
+    def create(
+        self, name: str, description: str, also: Callable[[sa.Connection], object] = lambda connection: None
+    ) -> SqlLog:
+        """The log of that name, or a new one. What is `also` done for a new one is in the same transaction."""
 
-        if self._find(name) is None:
-            self.upgrade()
-            self.writing(make, again=True)
-        return self.open(name)
+        def make(connection: sa.Connection) -> SqlLog:
+            rows.lock_studies(connection)
+            found = rows.find_study(connection, name, sure=False)
+            if found is not None:  # another process was faster
+                return SqlLog(self, found[0], name, found[1])
+            standing = rows.add_study(connection, name, description)
+            also(connection)
+            return SqlLog(self, standing.study, name, description, is_new=True)
+
+        found = self._find(name, sure=False)
+        if found is not None:
+            return found
+        self.upgrade()
+        return self.writing(make, again=True)
 
     def open(self, name: str) -> SqlLog:
         found = self._find(name)
@@ -110,6 +119,6 @@ class SqlStore(ABC):
         if rows.find_study(connection, name) is not None:
             raise ConflictError(f"{self.where} already has a study {name!r:.80}; use another name, or delete that one")
 
-    def _find(self, name: str) -> SqlLog | None:
-        found = self.reading(lambda connection: rows.find_study(connection, name))
+    def _find(self, name: str, *, sure: bool = True) -> SqlLog | None:
+        found = self.reading(lambda connection: rows.find_study(connection, name, sure=sure))
         return None if found is None else SqlLog(self, found[0], name, found[1])

@@ -16,7 +16,8 @@ from driftwise.service.api.bodies import NewFork, NewName, NewStudy
 from driftwise.service.api.replies import StudyNames, StudyReply
 from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
-from driftwise.study import Study, Summary
+from driftwise.store import Counts
+from driftwise.study import Description, Study, Summary
 
 router = APIRouter(tags=["studies"])
 Reads = Annotated[Caller, needs("read")]
@@ -42,13 +43,14 @@ async def create_study(request: Request, response: Response, body: NewStudy, who
     """Make a study. Made again with the same settings it is left as it is, so that the call may be repeated."""
     who.check("admin", body.name)
     service = service_of(request)
-    given = body.model_dump(exclude_unset=True)
-    name, new = await service.studies.create(partial(making.made, body.name, given, service.settings))
-    if new:
-        await service.audit.write(who.id, "create", name)
-    else:
-        response.status_code = 200
-    return await _reply(service, name)
+    given = await service.studies.run(
+        lambda: making.description_of(body.model_dump(exclude_unset=True), service.settings)
+    )
+    also = service.audit.within(who.id, "create", body.name)
+    if await service.studies.create(body.name, partial(making.made, body.name, given, service.settings.store, also)):
+        return _described(body.name, given, Counts())
+    response.status_code = 200
+    return await _reply(service, body.name)
 
 
 @router.get("/studies/{name}", responses=answers(404))
@@ -107,13 +109,16 @@ async def _reply(service: Service, name: str) -> StudyReply:
     summary: Summary = await service.studies.log(name, methodcaller("describe"))
     if summary.name != name:
         raise NotFoundError(f"there is no study {name!r:.80}")
-    description = summary.description
+    return _described(name, summary.description, summary.counts)
+
+
+def _described(name: str, description: Description, counts: Counts) -> StudyReply:
     return StudyReply(
         name=name,
         policy=description.policy.name,
         direction=description.direction,
         parameters=list(description.space.names),
         context=[] if description.context is None else list(description.context.names),
-        counts=summary.counts,
+        counts=counts,
         description=json.loads(description.to_json()),
     )
