@@ -23,7 +23,7 @@ TARGET = 100_000
 
 
 def run() -> Iterator[Result]:
-    with tempfile.TemporaryDirectory(dir=".") as folder:  # of this disk: the system's own may be in memory
+    with on_disk() as folder:
         journal = open_journal(folder, "bench")
         with Path(folder, "floor").open("wb", buffering=0) as file:
             ours, floor, coding = in_turns([lambda: journal.append(batch()), bare(file.fileno()), coded])
@@ -35,6 +35,12 @@ def run() -> Iterator[Result]:
         yield line("PostgreSQL", in_turns([lambda: there.append(batch())])[0])
         there.snapshot({})
         there.close()
+
+
+def on_disk() -> tempfile.TemporaryDirectory[str]:
+    """A folder on the disk of this one: the system's own for temporary files may be in memory."""
+    Path("build").mkdir(exist_ok=True)
+    return tempfile.TemporaryDirectory(dir="build")
 
 
 def batch() -> JournalEntry:

@@ -1,8 +1,9 @@
 """A durable fleet that is made, taken through 20 steps of every key, killed with −9 and opened again.
 
 `python -m benchmarks fleet-restart` does it with 10,000 and 100,000 keys; the environment variable DRIFTWISE_BENCH_KEYS
-gives other numbers. The space is small, 16 candidates and a window of 16, since what is measured is the journal: time,
-memory and disk. Each part is a process of its own: `python -m benchmarks.fleet_restart work FOLDER KEYS`.
+gives other numbers. What is measured is the journal: its time, memory and disk. Therefore the space is small, with 8
+candidates and a window of 8, so that the beliefs of a million keys fit into what the engine holds in memory. Each part
+is a process of its own: `python -m benchmarks.fleet_restart work FOLDER KEYS`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,18 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.fleet_journal import on_disk
 from benchmarks.measure import Result, resident
 from driftwise import RBF, Candidates, Fleet
 
 KEYS = [int(n) for n in os.environ.get("DRIFTWISE_BENCH_KEYS", "10000,100000").split(",")]
-STEPS, BATCH, WINDOW = 20, 8192, 16
-SPACE = Candidates([[i / 15] for i in range(16)], names=["x"])
+STEPS, BATCH, WINDOW = 20, 8192, 8
+SPACE = Candidates([[i / 7] for i in range(8)], names=["x"])
 SECONDS = 60.0  # in which a shard of a million keys is to be back
 
 
 def run() -> Iterator[Result]:
     for keys in KEYS:
-        with tempfile.TemporaryDirectory(dir=".") as folder:  # of this disk: the system's own may be in memory
+        with on_disk() as folder:
             worked = part("work", folder, keys)
             disk = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
             opened = part("open", folder, keys)
