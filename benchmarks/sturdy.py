@@ -15,6 +15,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import argparse  # noqa: E402
 import json  # noqa: E402
 from collections.abc import Callable, Sequence  # noqa: E402
+from concurrent.futures import ProcessPoolExecutor  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
@@ -127,6 +128,7 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path, help="a file of JSON lines, in which what is there already is not run again")
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--first", type=int, default=1000, help="the first seed (1000)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--cases", nargs="*", help="some of the cases (all)")
     asked = parser.parse_args(given)
     cases, run = PARTS[asked.part]
@@ -134,11 +136,12 @@ def main(given: Sequence[str] | None = None) -> None:
     wanted = list(dict.fromkeys([*(base_of(asked.part, case) for case in wanted), *wanted]))
     seeds = range(asked.first, asked.first + asked.seeds)
     found = _found(asked.out)
-    with asked.out.open("a", encoding="utf-8") as file:
-        for key in ((asked.part, case, seed) for seed in seeds for case in wanted):
-            if key not in found:
-                found[key] = run(*key[1:])
-                print(json.dumps([key, found[key]]), file=file, flush=True)
+    keys = [(asked.part, case, seed) for seed in seeds for case in wanted]
+    missing = [key for key in keys if key not in found]
+    with asked.out.open("a", encoding="utf-8") as file, ProcessPoolExecutor(asked.jobs) as pool:
+        for key, made in zip(missing, pool.map(run, *zip(*(key[1:] for key in missing), strict=True)), strict=True):
+            found[key] = made
+            print(json.dumps([key, made]), file=file, flush=True)
     for case in wanted:
         of = {name: [found[asked.part, name, seed] for seed in seeds] for name in (case, base_of(asked.part, case))}
         row = Row(case, of[case], of[base_of(asked.part, case)])

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from driftwise import RBF, Candidates, Choice, Float, Int, Study, policy
-from driftwise.auto.policy import BLOCK, LEVEL, ROUGH, SMOOTH, default_kernels
+from driftwise.auto.policy import BLOCK, GAP, LAG, LEVEL, ROUGH, SMOOTH, default_kernels
 from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
 from driftwise.policies import replay
@@ -173,12 +173,12 @@ def test_candidates_in_any_unit_are_the_same():
 
 def test_between_searches_few_experts_are_followed_and_the_window_bounds_them():
     made = policy("auto", LINE, window=32)
-    _, state = chosen(made, 70)
+    _, state = chosen(made, 76)
     assert len(state.search.data) == 32
-    assert state.data.numbers[-7:].tolist() == [*range(64, 71)]  # the last search was at 64
-    assert len(state.data) == 38
+    assert state.data.numbers[-13:].tolist() == [*range(64, 77)]  # the search in use is that of 64
+    assert len(state.data) == 44
     fits, w = state.experts
-    assert len(fits) <= made.bank.most + BLOCK // 4
+    assert len(fits) <= made.bank.most + 2 * (BLOCK + LAG) // GAP
     assert w.sum() == pytest.approx(1.0)
 
 

@@ -75,7 +75,7 @@ def test_an_expert_equals_dense_algebra():
 def test_its_evidence_has_the_own_noise_of_each_observation():
     seens = log()
     A, *_ = dense(seens)
-    [forecast] = KNOWN.forecasts([EXPERT], data_of(seens))
+    [forecast] = KNOWN.fits([EXPERT], data_of(seens))
     expected = multivariate_normal(cov=A).logpdf([s.y for s in seens])
     assert forecast.one_ahead.sum() - 0.5 * len(seens) * np.log(2 * np.pi) == pytest.approx(expected, abs=1e-3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise.auto.data import Observations
 from driftwise.auto.experts import Expert, MovingLevel, Shape
-from driftwise.auto.forecasts import Fit, FittedWindow, Forecast
+from driftwise.auto.forecasts import Fit, FittedWindow
 from driftwise.gp.kernels import Kernel, Stretched
 from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
@@ -76,15 +76,6 @@ class Bank:
     def fits(self, experts: Sequence[Expert], data: Observations) -> list[Fit]:
         return [window.fit() for window in self._windows(experts, data)]
 
-    def forecasts(self, experts: Sequence[Expert], data: Observations) -> list[Forecast]:
-        """The forecasts of each; those that cannot win any more are not searched for outliers."""
-        made, bars = list[Forecast](), dict[int, Array]()
-        for window in self._windows(experts, data):
-            made.append(window.forecast(bars.get(window.first)))
-            path = np.append(0.0, np.cumsum(made[-1].log_predictive))
-            bars[window.first] = np.maximum(bars.get(window.first, path), path)
-        return made
-
     def _windows(self, experts: Sequence[Expert], data: Observations) -> Iterator[FittedWindow]:
         for e, A in zip(experts, self._correlations(experts, data), strict=True):
             yield self.window(e, A, data, slice(data.place(e.since), len(data)))
@@ -111,22 +102,11 @@ class Bank:
         ]
 
     def _correlations(self, experts: Sequence[Expert], data: Observations, new: int = 0) -> Iterator[Array]:
-        """K_S∘K_T + vK_h of what each expert uses: rows from index `new` on, columns all. Parts are computed once.
-
-        After a shift of the level all observations have SHIFT in common.
-        """
-        X, clock = data.X[new:], data.clock[new:]
-        K = {shape: self.kernel(shape)(X, data.X) for shape in {e.shape for e in experts}}
-        T = dict(_in_time({e.time for e in experts} | {e.level.time for e in experts if e.level}, clock, data.clock))
+        """Those of what each expert uses: rows from index `new` on, columns all. Parts are computed once."""
+        K = {shape: self.kernel(shape)(data.X[new:], data.X) for shape in {e.shape for e in experts}}
+        T = dict(in_time(experts, data.clock[new:], data.clock))
         for e in experts:
-            f = data.place(e.since)
-            rows = slice(max(f - new, 0), None)
-            A = K[e.shape][rows, f:] * T[e.time][rows, f:]
-            if e.level:
-                A += e.level.variance * T[e.level.time][rows, f:]
-            for place in map(data.place, e.shifts):
-                A[max(place - max(f, new), 0) :, place - f :] += SHIFT
-            yield A
+            yield correlations(e, K[e.shape], T, data, new)
 
     def level_covariance(self, expert: Expert, data: Observations, now: float) -> tuple[Array, float]:
         """Of the level at the clock `now` with that of each observation, and with itself: (n,) and a number."""
@@ -148,8 +128,24 @@ def noises_of(expert: Expert, data: Observations) -> Array:
     return np.where(data.own[:, 1] > 0, noises * data.own[:, 1], noises)
 
 
-def _in_time(kernels: Iterable[TimeKernel], now: Array, clock: Array) -> Iterator[tuple[TimeKernel, Array]]:
+def correlations(expert: Expert, K: Array, T: Mapping[TimeKernel, Array], data: Observations, new: int = 0) -> Array:
+    """K_S∘K_T + vK_h of what the expert uses, without noise: rows from index `new` on, columns all.
+
+    After a shift of the level all observations have SHIFT in common.
+    """
+    f = data.place(expert.since)
+    rows = slice(max(f - new, 0), None)
+    A: Array = K[rows, f:] * T[expert.time][rows, f:]
+    if expert.level:
+        A += expert.level.variance * T[expert.level.time][rows, f:]
+    for place in map(data.place, expert.shifts):
+        A[max(place - max(f, new), 0) :, place - f :] += SHIFT
+    return A
+
+
+def in_time(experts: Iterable[Expert], now: Array, clock: Array) -> Iterator[tuple[TimeKernel, Array]]:
     """k_T of all pairs; if gaps are whole numbers, as those between steps are, each gap is computed once."""
+    kernels = dict.fromkeys(time for e in experts for time in (e.time, *((e.level.time,) if e.level else ())))
     gaps = np.abs(now[:, None] - clock[None, :])
     longest = float(gaps.max(initial=0.0))
     whole = gaps.astype(np.int64) if longest < WHOLE else None

@@ -72,6 +72,16 @@ class Expert:
         return replace(self, earlier=(*earlier, (number, noise)))
 
     @property
+    def unchanged(self) -> Expert:
+        """What it was before the last change of its noise or its level: itself if there was none."""
+        if self.shifted > self.noise_changed:
+            return replace(self, shifts=self.shifts[:-1])
+        if not self.earlier:
+            return self
+        *earlier, (_, noise) = self.earlier
+        return replace(self, noise=noise, earlier=tuple(earlier))
+
+    @property
     def first_noise(self) -> float:
         return self.earlier[0][1] if self.earlier else self.noise
 

@@ -41,7 +41,6 @@ OUTLIER_SD = 5.0  # the standard deviation of outliers, in units of standardised
 IGNORED = 1e4  # the noise ratio of an observation that is ignored
 LOOK = 3  # observations that may take the side of one before them
 MOST = 16  # outliers in a window, at most
-HOPELESS = 20.0  # nats behind another expert
 FAINTEST = 0.01  # s² at least, where noise of a known size may be all that there is
 
 
@@ -98,13 +97,12 @@ class Forecast:
         """log p(y_i | those before) + ½ log 2π: (n − first,)."""
         z, (a, b) = self.z, self._variance
         a, b = a[:-1], b[:-1]
-        log_variance = np.log(b * np.square(self.pivots))
         if self.known is None:
             counts = np.rint(2 * (a - self.prior_strength)).astype(np.intp) if self.ignored else slice(None)
-            gammas = _gammas(self.prior_strength, len(z))[counts]
+            known = gammas(self.prior_strength, len(z))[counts]
         else:
-            gammas = gammaln(a + 0.5) - gammaln(a)
-        return gammas - (a + 0.5) * np.log1p(z * z / (2 * b)) - 0.5 * log_variance
+            known = gammaln(a + 0.5) - gammaln(a)
+        return student(z * z, self.pivots, a, b, known)
 
     @cached_property
     def log_predictive(self) -> Array:
@@ -151,6 +149,10 @@ class Fit(Forecast):
         """A⁻¹y = Wᵀz."""
         return self.z @ self.W
 
+    def shifted(self, number: int) -> Fit:
+        """The same fit, of an expert whose level is another from `number` on, which is still to come."""
+        return replace(self, expert=replace(self.expert, shifts=(*self.expert.shifts, number)))
+
     def extended(self, K: Array, targets: Array, noises: Array, *, imagined: bool = False) -> Fit:
         """The fit after k further observations, whose correlations with all, without noise, are K: (k, n + k).
 
@@ -159,55 +161,58 @@ class Fit(Forecast):
         Those of the old ones stay, and that of none of the new ones may be known. What is `imagined` is no outlier.
         """
         n = len(self.z)
-        V, z = K[:, :n] @ self.W.T, self.W @ targets[:n]
-        S, rest = K[:, n:] - V @ V.T, targets[n:] - V @ z
-        C, jitter = cholesky(S, noises)
-        made = self._joined(C, np.append(z, solve_lower(C, rest)), targets, noises, jitter)
-        ignored = () if imagined else unlikely(made, C).ignored[len(self.ignored) :]
-        if ignored:
-            noises = as_ignored(noises, [i - n for i in ignored])
-            C, jitter = cholesky(S, noises)
-        W = extend_inverse_lower(self.W, V, invert_lower(C))
-        made = self._joined(C, W @ targets, targets, noises, jitter)
-        return replace(made, W=W, ignored=(*self.ignored, *ignored))
+        V = K[:, :n] @ self.W.T
+        S = K[:, n:] - V @ V.T
+        made, C = self._joined(V, S, targets, noises)
+        new = () if imagined else unlikely(made, C).ignored[len(self.ignored) :]
+        if new:
+            made, _ = self._joined(V, S, targets, as_ignored(noises, [i - n for i in new]))
+            made = replace(made, ignored=(*self.ignored, *new))
+        return made
 
-    def _joined(self, C: Array, z: Array, targets: Array, noises: Array, jitter: float) -> Fit:
-        """This and what C, the factor of the further observations, adds."""
-        return replace(
+    def _joined(self, V: Array, S: Array, targets: Array, noises: Array) -> tuple[Fit, Array]:
+        """This and further observations, with S = D − VVᵀ but for their noises; and C."""
+        C, jitter = cholesky(S, noises)
+        W = extend_inverse_lower(self.W, V, invert_lower(C))
+        made = replace(
             self,
             pivots=np.concatenate([self.pivots, np.diagonal(C)]),
-            z=z,
+            z=W @ targets,
             targets=targets,
             noises=np.concatenate([self.noises, noises]),
             jitter=max(self.jitter, jitter),
             known=self.known and self.known.followed_by(len(C)),
+            W=W,
         )
+        return made, C
+
+
+def student(squares: Array, pivots: Array, a: Array, b: Array, gammas: Array) -> Array:
+    """log p(y_i | those before) + ½ log 2π, from z², L_ii, a, b and log Γ(a + ½)/Γ(a), all of one shape."""
+    return gammas - (a + 0.5) * np.log1p(squares / (2 * b)) - 0.5 * np.log(b * np.square(pivots))
 
 
 @lru_cache(maxsize=512)
-def _gammas(prior_strength: float, n: int) -> Array:
+def gammas(prior_strength: float, n: int) -> Array:
     """log Γ(a + ½)/Γ(a) for a = prior_strength + (i − 1)/2: (n,)."""
     a = prior_strength + 0.5 * np.arange(n)
-    gammas: Array = gammaln(a + 0.5) - gammaln(a)
-    gammas.flags.writeable = False  # it is shared
-    return gammas
+    made: Array = gammaln(a + 0.5) - gammaln(a)
+    made.flags.writeable = False  # it is shared
+    return made
 
 
-def unlikely(made: Forecast, tail: Array, bar: Array | None = None) -> Forecast:
+def unlikely(made: Forecast, tail: Array) -> Forecast:
     """`made` without its outliers, found one after the other; `tail` is the last part of L, with which to look.
 
     An outlier is read as what was expected. z_i is then 0 for all that comes after it, whose z grow by L⁻¹(l z_i), l
     the rest of column i. It is one if its density as an outlier, and those of the next LOOK observations without it,
     are together more than with it: so a second look at the same setting tells an outlier from a surprise. More than
     LOOK in a row are none, since it is the expert that is wrong. Where the noise is known the user has vouched for it.
-    An expert that has fallen HOPELESS nats behind the log likelihoods `bar` of another is not looked at any further.
     """
     n, before = len(made.z) - len(tail), made
     suspects = made.suspects(max(n, 1))  # before anything was seen nothing is unlikely
     while len(suspects) and len(made.ignored) < MOST:
         i = int(suspects[0])
-        if bar is not None and made.log_predictive[:i].sum() < bar[i] - HOPELESS:
-            break
         if i - 1 not in made.ignored:
             before = made
         elif {i - step for step in range(1, LOOK + 1)} <= set(made.ignored):
@@ -242,8 +247,8 @@ class FittedWindow:
     known: Array | None  # (n − first,): κ, 0 where it is not known
     prior_strength: float
 
-    def forecast(self, bar: Array | None = None) -> Forecast:
-        return self._forecast(bar)[0]
+    def forecast(self) -> Forecast:
+        return self._forecast()[0]
 
     def fit(self) -> Fit:
         """The same, ready to predict: what is ignored has so much noise that it says nothing."""
@@ -255,12 +260,12 @@ class FittedWindow:
         shared = {each.name: getattr(made, each.name) for each in fields(made)}
         return Fit(**shared, W=invert_lower(L))
 
-    def _forecast(self, bar: Array | None = None) -> tuple[Forecast, Array]:
+    def _forecast(self) -> tuple[Forecast, Array]:
         """The forecasts, and L."""
-        made, L = self._with_signal(1.0, bar)
-        return (made, L) if self.known is None else self._with_signal(made.scale**2, bar)
+        made, L = self._with_signal(1.0)
+        return (made, L) if self.known is None else self._with_signal(made.scale**2)
 
-    def _with_signal(self, square: float, bar: Array | None) -> tuple[Forecast, Array]:
+    def _with_signal(self, square: float) -> tuple[Forecast, Array]:
         """With the known noises relative to this variance of the signal."""
         noises, known = self.noises, None
         if self.known is not None:
@@ -270,4 +275,4 @@ class FittedWindow:
         # a copy, so that L, which takes far more memory, is not held
         pivots, z = np.diagonal(L).copy(), solve_lower(L, self.targets)
         made = Forecast(self.expert, self.first, pivots, z, self.targets, noises, self.prior_strength, jitter, known)
-        return unlikely(made, L, bar), L
+        return unlikely(made, L), L

@@ -13,9 +13,9 @@ from driftwise import checks, limits
 from driftwise.auto.bank import PRIOR_STRENGTH, Bank
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motion
-from driftwise.auto.experts import Expert
 from driftwise.auto.forecasts import Fit
 from driftwise.auto.mixture import Mixture, Optimism
+from driftwise.auto.panel import panel_of
 from driftwise.auto.search import Search
 from driftwise.auto.weights import heaviest, weight_path
 from driftwise.errors import InvalidInput
@@ -28,6 +28,7 @@ from driftwise.spaces import Box, Choice, Joint, Space, as_space
 from driftwise.spaces.local import nearby
 
 BLOCK = 16  # numbers between two searches with the whole bank
+LAG = 6  # numbers over which a search is spread
 GAP = 4  # numbers between two restarts that enter after a search
 FAINT = 1e-3  # of the heaviest expert's weight: below it an expert is not heard
 FEW = 24  # observations up to which there is a search after each
@@ -43,10 +44,11 @@ CERTAIN = 1e6  # prior strength of the signal's variance if the kernel is known
 
 @dataclass(frozen=True, eq=False)
 class AutoState:
-    """The memory, and the last search with the whole bank."""
+    """The memory, the search with the whole bank that is in use, and the one that is under way."""
 
     memory: Memory
     search: Search
+    following: Search
 
     @cached_property
     def data(self) -> Observations:
@@ -59,26 +61,37 @@ class AutoState:
     def experts(self) -> tuple[tuple[Fit, ...], Array]:
         """The experts in use, fitted to `data`, and their weights, which follow their forecasts since the search."""
         bank, data, fits, w = self.search.bank, self.data, self.search.fits, self.search.leading[1]
+        self._go_on()
         known = len(self.search.data)
         if len(data) == known:
             return fits, w
+        dates = self._dates if bank.changes else ()
+        shifted = tuple(fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since)
         if data.own is None:
-            fits = tuple(bank.extended(fits, data, known=known))
+            followed = bank.extended(fits + shifted, data, known=known)
         else:  # with more rewards the known noises may be scaled differently
-            fits = tuple(bank.fits([f.expert for f in fits], data))
-        new = self._new_experts(fits[0]) if bank.changes else ()
-        fits += tuple(bank.fits(new, data))
-        w = weight_path(fits, np.append(w, np.zeros(len(new))), data, known)[-1]
+            followed = bank.fits([f.expert for f in fits + shifted], data)
+        restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in dates]
+        fits = (*followed, *bank.fits(restarts, data))
+        w = np.append(w, np.zeros(len(fits) - len(w)))
+        w = weight_path(panel_of(fits, len(data)), w, data, known)[-1]
         kept = heaviest(w, most=len(w), least=FAINT)
         return tuple(fits[i] for i in kept), w[kept] / w[kept].sum()
 
-    def _new_experts(self, best: Fit) -> tuple[Expert, ...]:
-        """Restarts of the best expert at the multiples of GAP since the search, and changes of its level alone."""
-        searched, newest = int(self.search.data.numbers[-1]), int(self.data.numbers[-1])
-        dates, e = range((searched // GAP + 1) * GAP, newest, GAP), best.expert
-        restarts = (replace(e, since=number, earlier=(), shifts=()) for number in dates)
-        shifts = (replace(e, shifts=(*e.shifts, number)) for number in dates if self.search.bank.levels and not e.since)
-        return (*restarts, *shifts)
+    def _go_on(self) -> None:
+        """Go on with the search that is under way, so far that as much is left as there are observations to come.
+
+        What it finds does not depend on when that is done. About as much is to do as in the search before it.
+        """
+        before, now = (search.memory.all.numbers for search in (self.search, self.following))
+        if len(before) < len(now):
+            part = min((int(self.memory.all.numbers[-1] - now[-1]) + 1) / LAG, 1.0)
+            self.following.go_on(part, self.search)
+
+    @property
+    def _dates(self) -> range:
+        """The multiples of GAP since the search, at which the best expert may restart or have another level."""
+        return range((int(self.search.data.numbers[-1]) // GAP + 1) * GAP, int(self.data.numbers[-1]), GAP)
 
 
 @dataclass(frozen=True)
@@ -184,7 +197,7 @@ class Auto:
 
     @property
     def memory(self) -> int:
-        return self.span + BLOCK
+        return self.span + BLOCK + LAG
 
     @property
     def weighs_noise(self) -> bool:
@@ -193,7 +206,8 @@ class Auto:
     def start(self) -> AutoState:
         frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told, past=self.past)
         nothing = Memory.nothing(frame, most=self.window, span=self.span)
-        return AutoState(nothing, Search(self.bank, nothing))
+        search = Search(self.bank, nothing)
+        return AutoState(nothing, search, search)
 
     def choose(self, state: AutoState, ask: Ask) -> Array:
         belief = self.belief(state, ask).imagine(ask.pending)
@@ -203,8 +217,11 @@ class Auto:
 
     def update(self, state: AutoState, seen: Observation) -> AutoState:
         memory, before = state.memory.observe(seen), state.memory.all.numbers
-        due = len(before) < FEW or seen.number // BLOCK != int(before[-1]) // BLOCK
-        return AutoState(memory, Search(self.bank, memory) if due else state.search)
+        few = len(before) < FEW
+        begins = few or seen.number // BLOCK != int(before[-1]) // BLOCK
+        following = Search(self.bank, memory) if begins else state.following
+        ends = few or (seen.number - LAG) // BLOCK != (int(before[-1]) - LAG) // BLOCK
+        return AutoState(memory, following if ends else state.search, following)
 
     def belief(self, state: AutoState, ask: Ask) -> Mixture:
         return Mixture(self.bank, state.data, *state.experts, ask.at)

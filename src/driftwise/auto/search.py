@@ -15,28 +15,34 @@ What is found joins the bank with a small prior weight, and is weighted by its f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 
 import numpy as np
 
 from driftwise.auto.bank import Bank
-from driftwise.auto.data import Memory, Observations
+from driftwise.auto.data import SPAN, Memory, Observations
 from driftwise.auto.experts import Expert, MovingLevel
-from driftwise.auto.forecasts import Fit, Forecast
+from driftwise.auto.forecasts import Fit
+from driftwise.auto.panel import Forecaster, ForecastPanel, nobody
+from driftwise.auto.pieces import Piecework, Pieces
 from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
 
 STEP = 8  # observations between two dates at which a change is tried
-YOUNG = (4, 8, 12, 16, 20, 24)  # ages, in observations, at which one is tried in any case
+AGES = (*range(4, 24, 4), *range(24, SPAN, STEP))  # of dates at which one is tried, in observations
+FAINT = 1e-3  # weight below which a family is given up halfway
 FAMILIES = 2  # the heaviest families have restarts
 FOUND_WEIGHT = 0.1  # the prior weight of an expert that was found; one of the bank's has 1
 AHEAD = 6.0  # nats by which the best of so many periods must be ahead of the bank's best; a level need only be ahead
-PERIODS = tuple(float(p) for p in (*range(4, 49), *range(54, 97, 6), 120, 144, 168, 288))  # in typical gaps
+PERIODS = tuple(
+    map(float, (*range(4, 24), *range(24, 49, 2), *range(54, 97, 6), 120, 144, 168, 288))
+)  # in typical gaps
 REPEATS = 2.5  # periods that the window must span
+PROMISING = 4  # periods that suit the newer half of the window best are tried on all of it
 ROUGHNESS, WANING = (0.7, 1.5), (0.0003, 0.003)  # of cycles
 Times = tuple[TimeKernel, ...]
 FAST: Times = (
@@ -46,12 +52,12 @@ FAST: Times = (
 )  # of levels
 SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # of the rest
 TIDES = (0.3, 1.0, 3.0)  # variances of levels, relative to the signal's
-LEVELS = tuple(MovingLevel(variance, time) for variance in TIDES for time in FAST)
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # factors of one length scale at a time, and bounds of their product
 COORDINATES = 64  # up to which coordinates have length scales of their own
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # factors of the noise beyond the bank's, and its bounds
 CLEARLY, PASSES = 3.0, 8  # nats that each of these steps must gain; how many steps there are at most
 LEAST = 12  # observations before anything is searched for
+PATH_COST = 1000.0  # about that of a weight, where a factor of n observations costs n³
 SOME = 0.1  # weight from which on an expert that changed once may change again
 
 
@@ -59,15 +65,18 @@ SOME = 0.1  # weight from which on an expert that changed once may change again
 class Pool:
     """Experts with their forecasts of a window and their prior weights; those with prior weight 0 enter later."""
 
-    data: Observations
-    experts: tuple[Expert, ...]
-    forecasts: tuple[Forecast, ...]
+    forecaster: Forecaster
+    panel: ForecastPanel
     prior: Array  # (E,)
+
+    @property
+    def experts(self) -> tuple[Expert, ...]:
+        return self.panel.experts
 
     @cached_property
     def path(self) -> Array:
         """The weights before each observation and after the last: (n + 1, E)."""
-        return weight_path(self.forecasts, self.prior, self.data)
+        return weight_path(self.panel, self.prior, self.forecaster.data)
 
     @cached_property
     def known(self) -> frozenset[Expert]:
@@ -76,6 +85,36 @@ class Pool:
     def heaviest_at(self, place: int) -> Expert:
         """The expert with the largest weight before the observation at index `place`."""
         return self.experts[int(np.argmax(self.path[place]))]
+
+    def joined(self, new: tuple[Expert, ...], prior: float) -> Pieces[Pool]:
+        """This and new experts, each with this prior weight."""
+        if not new:
+            return self
+        panel = yield from self.forecaster.panel(new, self.panel)
+        yield PATH_COST * (len(self.experts) + len(new)) * len(self.forecaster.data)
+        return Pool(self.forecaster, self.panel.followed_by(panel), np.append(self.prior, np.full(len(new), prior)))
+
+
+@dataclass(frozen=True)
+class Scored:
+    """An expert and its log likelihood of a window."""
+
+    expert: Expert
+    log_likelihood: float
+
+
+def _best(panel: ForecastPanel) -> Scored:
+    i = int(np.argmax(panel.log_likelihoods))
+    return Scored(panel.experts[i], float(panel.log_likelihoods[i]))
+
+
+def _better(pool: Pool, best: Scored, others: Sequence[Expert], ahead: float = 0.0) -> Pieces[Scored]:
+    """The one of the others that predicts the window best, if it is so far ahead of `best`; else that."""
+    if not others:
+        return best
+    panel = yield from pool.forecaster.panel(others, pool.panel)
+    other = _best(panel)
+    return other if other.log_likelihood > best.log_likelihood + ahead else best
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +135,30 @@ class Search:
         return self.memory.selected
 
     @cached_property
+    def job(self) -> Piecework[tuple[tuple[Expert, ...], Array]]:
+        """The search itself, in pieces: every expert, those that were found included, and their weights now."""
+        return Piecework(self._pieces())
+
+    def go_on(self, part: float, like: Search) -> None:
+        """Do this part of the search, if all of it costs as much for each expert as the search `like` did."""
+        growth = (len(self.data) / max(len(like.data), 1)) ** 3
+        self.job.advance(part * growth * like.job.cost)
+        if self.job.done:
+            _ = self.fits
+
+    @property
     def weighted(self) -> tuple[tuple[Expert, ...], Array]:
-        """Every expert, those that were found included, and their weights now."""
-        nobody = Pool(self.data, (), (), np.zeros(0))
-        pool = self._joined(nobody, self.bank.experts, 1.0)
-        pool = self._joined(pool, self._found(pool.forecasts), FOUND_WEIGHT)
+        return self.job.result
+
+    def _pieces(self) -> Pieces[tuple[tuple[Expert, ...], Array]]:
+        forecaster = Forecaster(self.bank, self.data)
+        pool = Pool(forecaster, nobody(len(self.data)), np.zeros(0))
+        pool = yield from pool.joined((yield from self._promising(self.bank.experts)), 1.0)
+        found = yield from self._found(pool)
+        pool = yield from pool.joined((yield from self._promising(found)), FOUND_WEIGHT)
         rounds = (self._changes, self._redated, self._second_changes, self._redated, self._in_every_family)
         for changes in rounds if self.bank.changes and len(self.data) >= STEP else ():
-            pool = self._joined(pool, changes(pool), 0.0)
+            pool = yield from pool.joined(changes(pool), 0.0)
         return pool.experts, pool.path[-1]
 
     @cached_property
@@ -118,54 +173,55 @@ class Search:
         """The leading experts, fitted to the data."""
         return tuple(self.bank.fits(self.leading[0], self.data))
 
-    def _joined(self, pool: Pool, new: tuple[Expert, ...], prior: float) -> Pool:
-        """`pool` and new experts, each with this prior weight."""
-        forecasts = pool.forecasts + tuple(self.bank.forecasts(new, self.data))
-        return Pool(self.data, pool.experts + new, forecasts, np.append(pool.prior, np.full(len(new), prior)))
+    def _promising(self, experts: tuple[Expert, ...]) -> Pieces[tuple[Expert, ...]]:
+        """Those of the families that have some weight in the second quarter: the others hardly ever come back."""
+        half = len(self.data) // 2
+        if half < LEAST or not experts:
+            return experts
+        data, family = self.data.only(np.arange(half)), families(experts)
+        panel = yield from Forecaster(self.bank, data).panel(experts, nobody(half))
+        path = weight_path(panel, np.ones(len(experts)), data)[half // 2 :]
+        some = np.array([np.bincount(family, w) for w in path]).max(axis=0) >= FAINT
+        return tuple(e for e, wanted in zip(experts, some[family], strict=True) if wanted)
 
     # --- shapes, noises, cycles and levels -----------------------------------------------------------------------
 
-    def _found(self, forecasts: Sequence[Forecast]) -> tuple[Expert, ...]:
+    def _found(self, pool: Pool) -> Pieces[tuple[Expert, ...]]:
         """New families whose shape, noise, cycle or level predicts the window better than the bank's best expert."""
         if len(self.data) < LEAST:
             return ()
-        best = self._refined(max(forecasts, key=lambda f: f.log_likelihood))
+        best = yield from self._refined(pool, _best(pool.panel))
         shape = [best.expert.shape] if best.expert.stretch else []
         noise = () if best.expert.noise in self.bank.noises else (best.expert.noise,)
         shapes, noises = self.bank.shapes + shape, (*self.bank.noises, *noise)
-        moving = (self.bank.families_of(times, shapes, noises, level) for times, level in self._moving(best))
+        moving = yield from self._moving(pool, best)
         return (
             self.bank.families_of(self.bank.times, shape)
             + self.bank.families_of(self.bank.times, shapes, noise)
-            + tuple(chain.from_iterable(moving))
+            + tuple(e for times, level in moving for e in self.bank.families_of(times, shapes, noises, level))
         )
 
-    def _refined(self, best: Forecast) -> Forecast:
+    def _refined(self, pool: Pool, best: Scored) -> Pieces[Scored]:
         """`best` with length scales of their own, or another noise, one step at a time while it predicts better."""
         for _ in range(PASSES):
             near = _stretches(best.expert, self.data.X.shape[1]) if self.bank.ard else []
-            near += _noises(best.expert, self.bank)
-            better = max(self.bank.forecasts(near, self.data), key=lambda f: f.log_likelihood, default=best)
-            if better.log_likelihood < best.log_likelihood + CLEARLY:
+            better = yield from _better(pool, best, near + _noises(best.expert, self.bank), CLEARLY)
+            if better is best:
                 break
             best = better
         return best
 
-    def _moving(self, best: Forecast) -> list[tuple[Times, MovingLevel | None]]:
+    def _moving(self, pool: Pool, best: Scored) -> Pieces[list[tuple[Times, MovingLevel | None]]]:
         """Kernels of time, and of a level, with which the best expert predicts better: levels that move, and cycles.
 
         A cycle, of the function or of the level, has many periods to choose from, and must be clearly better.
         """
         found: list[tuple[Times, MovingLevel | None]] = []
-        levels = LEVELS if self.bank.levels else ()
-        level = self._better(best, [replace(best.expert, time=t, level=h) for h in levels for t in SLOW])
+        level = yield from self._level(pool, best)
         if level is not best:
             found.append((SLOW, level.expert.level))
-        span = float(np.ptp(self.data.clock))
-        periods = [p for p in PERIODS if REPEATS * p <= span] if self.bank.cycles else []
-        functions = [replace(best.expert, time=Cyclic(p, 1.0, 0.001)) for p in periods]
-        tides = [replace(level.expert, level=MovingLevel(1.0, Cyclic(p, 1.0, 0.001))) for p in periods if levels]
-        cycle = self._better(level, functions + tides, AHEAD)
+        likely = yield from self._likely_cycles(best.expert, level.expert)
+        cycle = yield from _better(pool, level, likely, AHEAD)
         if cycle is level:
             return found
         if cycle.expert.level is None:
@@ -173,13 +229,37 @@ class Search:
             return [*found, (_cycles(cycle.expert.time.period), None)]
         assert isinstance(cycle.expert.level.time, Cyclic)
         waves = product(TIDES, _cycles(cycle.expert.level.time.period))
-        wave = self._better(cycle, [replace(cycle.expert, level=MovingLevel(v, time)) for v, time in waves])
+        each = [replace(cycle.expert, level=MovingLevel(v, time)) for v, time in waves]
+        wave = yield from _better(pool, cycle, each)
         return [*found, (SLOW, wave.expert.level)]
 
-    def _better(self, best: Forecast, others: Sequence[Expert], ahead: float = 0.0) -> Forecast:
-        """The one of the others that predicts the window best, if it is so far ahead of `best`; else that."""
-        other = max(self.bank.forecasts(others, self.data), key=lambda f: f.log_likelihood, default=best)
-        return other if other.log_likelihood > best.log_likelihood + ahead else best
+    def _level(self, pool: Pool, best: Scored) -> Pieces[Scored]:
+        """`best` with the level that suits it best, if one does: first of the middle variance, then of others."""
+        if not self.bank.levels:
+            return best
+        middle = [replace(best.expert, time=t, level=MovingLevel(1.0, h)) for h in FAST for t in SLOW]
+        panel = yield from pool.forecaster.panel(middle, pool.panel)
+        e = _best(panel).expert
+        others = [replace(e, level=replace(e.level, variance=v)) for v in TIDES if e.level]
+        return (yield from _better(pool, best, [e, *others]))
+
+    def _likely_cycles(self, best: Expert, level: Expert) -> Pieces[list[Expert]]:
+        """`best` with a cycle, and `level` with one of the level, of the few periods that the newer half suggests.
+
+        Those that are too long for it are all among them.
+        """
+        spans = float(np.ptp(self.data.clock)), float(np.ptp(self.data.clock[len(self.data) // 2 :]))
+        longest, short = (max((p for p in PERIODS if REPEATS * p <= span), default=0.0) for span in spans)
+        half = self.data.only(np.arange(len(self.data) // 2, len(self.data)))
+        newer = Forecaster(self.bank, half)
+        likely = list[Expert]()
+        for cyclic in (_with_cycle(best), _with_tide(level)) if self.bank.levels else (_with_cycle(best),):
+            likely += [cyclic(p) for p in PERIODS if short < p <= longest]
+            tried = [cyclic(p) for p in PERIODS if p <= short]
+            if tried:
+                panel = yield from newer.panel(tried, nobody(len(half)))
+                likely += [tried[i] for i in heaviest(panel.log_likelihoods, most=PROMISING, least=-np.inf)]
+        return likely if self.bank.cycles else []
 
     # --- changes ------------------------------------------------------------------------------------------------
 
@@ -187,7 +267,7 @@ class Search:
     def _places(self) -> list[int]:
         """The indices of observations at which a change is tried."""
         n = len(self.data)
-        return sorted({*range(STEP, n, STEP), *(n - age for age in YOUNG if age < n)})
+        return sorted(n - age for age in AGES if age < n)
 
     def _changes(self, pool: Pool) -> tuple[Expert, ...]:
         """Restarts, and changes of the noise or the level, at dates all over the window."""
@@ -247,6 +327,14 @@ class Search:
 
     def _number(self, place: int) -> int:
         return int(self.data.numbers[place])
+
+
+def _with_cycle(expert: Expert) -> Callable[[float], Expert]:
+    return lambda period: replace(expert, time=Cyclic(period, 1.0, 0.001))
+
+
+def _with_tide(expert: Expert) -> Callable[[float], Expert]:
+    return lambda period: replace(expert, level=MovingLevel(1.0, Cyclic(period, 1.0, 0.001)))
 
 
 def _cycles(period: float) -> Times:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from driftwise.auto.data import Observations
 from driftwise.auto.experts import Expert, Shape
-from driftwise.auto.forecasts import Forecast
+from driftwise.auto.panel import ForecastPanel
 from driftwise.records import Array
 
 SHARE = 0.01  # s: share of the weight redistributed within its family at each observation
@@ -47,16 +47,13 @@ def families(experts: Sequence[Expert]) -> Families:
     return np.array([numbers.setdefault((e.shape, e.first_noise), len(numbers)) for e in experts], dtype=np.int64)
 
 
-def weight_path(forecasts: Sequence[Forecast], prior: Array, data: Observations, first: int = 0) -> Array:
+def weight_path(panel: ForecastPanel, prior: Array, data: Observations, first: int = 0) -> Array:
     """The weights before each observation from index `first` on, and after the last: (n − first + 1, E).
 
     They start from `prior`. Experts that have no weight there are new: they enter at the place of their last change.
     """
-    log_predictive = np.full((len(forecasts), len(data)), -np.inf)
-    for row, each in zip(log_predictive, forecasts, strict=True):
-        row[each.first :] = each.log_predictive
-    experts = [f.expert for f in forecasts]
-    return fixed_share(log_predictive[:, first:], prior, prior, families(experts), entries(experts, prior, data, first))
+    of, new = families(panel.experts), entries(panel.experts, prior, data, first)
+    return fixed_share(panel.log_predictive[:, first:], prior, prior, of, new)
 
 
 def entries(experts: Sequence[Expert], prior: Array, data: Observations, first: int) -> Iterator[Entry]:
@@ -94,14 +91,17 @@ def fixed_share(
     entries_at: dict[int, list[Entry]] = {}
     for entry in entries:
         entries_at.setdefault(entry.place, []).append(entry)
-    path = np.empty((p.shape[1] + 1, len(w)))
-    for i in range(p.shape[1]):
+    path, within, prior = np.empty((p.shape[1] + 1, len(w))), SHARE * within, RARE * prior
+    for i, likely in enumerate(np.ascontiguousarray(p.T)):
         for entry in entries_at.get(i, ()):
             w = _entered(w, entry, families)
         path[i] = w
-        w = w * p[:, i]
-        w = w / w.sum()
-        w = (1 - SHARE - RARE) * w + SHARE * _family_sums(w, families) * within + RARE * prior
+        w = w * likely
+        w /= w.sum()
+        shared = within * np.bincount(families, w)[families]
+        w *= 1 - SHARE - RARE
+        w += shared
+        w += prior
     path[-1] = w / w.sum()
     return path
 

@@ -17,6 +17,7 @@ from driftwise.records import Array
 np.empty(2**20)
 
 SIGNS = np.array([-1.0, 1.0])  # of what an observation that leaves, and one that enters, add to A⁻¹
+THIN = 8  # rows up to which BLAS takes less time for a full product than for a triangular one
 JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, ×10, ...
 
 
@@ -37,6 +38,17 @@ def cholesky(K: Array, noise: float | Array = 0.0) -> tuple[Array, float]:
         if info == 0:
             return L, jitter
     raise InvalidInput("the kernel's matrix is not positive definite; is the kernel one, and are its values finite?")
+
+
+def whitened(A: Array, y: Array) -> tuple[Array, Array] | None:
+    """L with A = LLᵀ, which takes the place of A, and L⁻¹y; None if A is not positive definite.
+
+    A must be symmetric and C-contiguous. What is above L's diagonal is left as it was.
+    """
+    if not len(A):
+        return A, y
+    L, info = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+    return None if info else (L, solve_lower(L, y))
 
 
 def pivoted_cholesky(K: Array, tolerance: float) -> tuple[NDArray[np.intp], Array]:
@@ -82,9 +94,11 @@ def invert_lower(L: Array) -> Array:
 
 
 def times_lower(X: Array, W: Array, *, transposed: bool = False) -> Array:
-    """X Wᵀ for lower triangular W, or `transposed` X W: half the work of a full product."""
+    """X Wᵀ for lower triangular W, or `transposed` X W: half the work of a full product, unless X has few rows."""
     if not len(W):
         return X
+    if len(X) <= THIN:
+        return X @ (W if transposed else W.T)
     product: Array = blas.dtrmm(1.0, W, X.T, lower=1, trans_a=transposed)
     return product.T
 
