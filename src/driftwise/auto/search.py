@@ -27,7 +27,7 @@ from driftwise.auto.data import SPAN, Memory, Observations
 from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.forecasts import Fit
 from driftwise.auto.panel import Forecaster, ForecastPanel, nobody
-from driftwise.auto.pieces import Piecework, Pieces
+from driftwise.auto.pieces import Pieces, Piecework
 from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
