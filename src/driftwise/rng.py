@@ -18,6 +18,7 @@ class Stream(IntEnum):
     MECHANISM = 3
     SCHEDULE = 4
     RESTRICTED = 5
+    EQUALS = 6
 
 
 def generator(seed: int, number: int = 0, stream: Stream = Stream.POLICY) -> np.random.Generator:
