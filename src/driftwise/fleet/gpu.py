@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 import triton
+from numpy.typing import NDArray
 
 from driftwise.errors import InvalidInput
 from driftwise.fleet.gpu_kernels import leave_and_enter, move
@@ -44,6 +45,7 @@ class GpuBeliefs:
         self.mean, self.var = self._zeros(0, self.q, self.n), self._zeros(0, self.n)
         self.where, self.Y = self._zeros(0, self.w, dtype=torch.int32), self._zeros(0, self.w)
         self.units, self.best = self._zeros(0, 2), self._zeros(0, dtype=torch.int32)
+        self._outbox = torch.empty(6, 0, dtype=torch.float64)
         self.bytes_each = 8 * (3 * self.half**2 + (1 + self.q) * self.n) + 12 * self.w + 20
 
     def _to(self, array: Any) -> torch.Tensor:
@@ -61,8 +63,22 @@ class GpuBeliefs:
     # --- the step ---------------------------------------------------------------------------------------------------
 
     def slide(self, slots: Rows, counts: Places, places: Places, where: Places, y: Array, beta: Array) -> Array:
-        surprises = self.step(*map(self._to, (slots, counts, places, where, y, beta)))
-        return np.asarray(surprises.cpu().numpy())
+        sent = self._sent(slots, counts, places, where, y, beta)
+        at, m, s, j = sent[0].long(), *(each.int() for each in sent[1:4])
+        return self._fetched(self.step(at, m, s, j, sent[4], sent[5]))
+
+    def _sent(self, *arrays: NDArray[Any]) -> torch.Tensor:
+        """Arrays of one length as the rows of one tensor on the card, through memory that the card can read."""
+        if self._outbox.shape[1] < len(arrays[0]):
+            self._outbox = torch.empty(len(arrays), 2 * len(arrays[0]), dtype=torch.float64, pin_memory=True)
+        rows = self._outbox[:, : len(arrays[0])]
+        for row, array in zip(rows.numpy(), arrays, strict=True):
+            row[:] = array
+        return rows.to(self.device)
+
+    def _fetched(self, tensor: torch.Tensor) -> NDArray[Any]:
+        """A tensor of the card as a NumPy array."""
+        return np.asarray(tensor.cpu().numpy())
 
     def step(
         self,
@@ -76,10 +92,11 @@ class GpuBeliefs:
         """The same with everything on the card."""
         r, n = len(slots), self.n
         spread, swept = self._zeros(2 * r, n), torch.empty(2 * r, n, dtype=torch.float64, device=self.device)
+        entered = torch.empty(r, 2 * self.half, dtype=torch.float64, device=self.device)
         scalars, surprise = torch.empty(r, 6, dtype=torch.float64, device=self.device), torch.empty_like(y)
         leave_and_enter[(r,)](
-            slots, counts, places, where, y, self.P, self.where, self.Y, self.kernel, self.noise, spread, scalars, n,
-            w=self.w, H=self.half, num_warps=WARPS,
+            slots, counts, places, where, y, self.P, self.where, self.Y, self.kernel, self.noise, entered,
+            spread, scalars, n, w=self.w, H=self.half, num_warps=WARPS,
         )  # fmt: skip
         torch.mm(spread, self.kernel, out=swept)
         move[(r,)](
@@ -100,7 +117,10 @@ class GpuBeliefs:
         spots, targets = where.long(), torch.stack([y, torch.ones_like(y)], 1)[:, : self.q] * held[:, None]
         A = self.kernel[spots[:, :, None], spots[:, None, :]] * (held[:, :, None] & held[:, None, :])
         A.diagonal(dim1=1, dim2=2).add_(torch.where(held, self.noise, torch.ones_like(self.noise)))
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(A)) * (held[:, :, None] & held[:, None, :])
+        identity = torch.eye(self.w, dtype=torch.float64, device=self.device).expand_as(A)
+        root = torch.linalg.solve_triangular(torch.linalg.cholesky(A), identity, upper=False)
+        inverse = root.mT @ root * (held[:, :, None] & held[:, None, :])
+        inverse = 0.5 * (inverse + inverse.mT)  # symmetric to the last bit
         K = self.kernel[spots]
         solved = inverse @ K
         self.P[slots] = self._blocks(inverse)
@@ -128,7 +148,7 @@ class GpuBeliefs:
         self.best[where] = torch.argmax(mean + width[:, None] * std, 1).to(torch.int32)
 
     def chosen(self, slots: Rows) -> Places:
-        return np.asarray(self.best[self._to(slots)].cpu().numpy())
+        return self._fetched(self.best[self._to(slots)])
 
     def windows(self, slots: Rows) -> tuple[Places, Array]:
         at = self._to(slots)

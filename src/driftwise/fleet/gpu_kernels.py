@@ -13,19 +13,13 @@ import triton.language as tl
 
 
 @triton.jit
-def _root(x):
-    """√x to the last digits: the hardware's is followed by a step of Newton's."""
-    root = tl.sqrt(x)
-    return 0.5 * (root + x / root)
-
-
-@triton.jit
 def leave_and_enter(
     slots_ptr, counts_ptr, places_ptr, entering_ptr, y_ptr,  # (r,)
     P_ptr,  # (C, 3, H, H)
     where_ptr, Y_ptr,  # (C, w)
     kernel_ptr,  # (n, n)
     noise_ptr,  # (1,): as a tensor, because a number would come as single precision
+    entered_ptr,  # (r, 2H): out: ũ
     spread_ptr,  # (2r, n): out, zeros before: c and ũ of each key at its candidates
     scalars_ptr,  # (r, 6): out: cᵀy/√p, cᵀ1/√p, √δ, location, scale, count before
     n,
@@ -63,9 +57,9 @@ def leave_and_enter(
         tl.where(above, P_ptr + H * H + i * H + t, P_ptr + 2 * H * H + t * H + i), mask=full & (j < w), other=0.0
     )
     p = tl.load(P_ptr + tl.where(above, 0, 2 * H * H) + t * H + t, mask=full, other=1.0)
-    root_p = _root(p)
-    c_a = c_a / root_p
-    c_b = c_b / root_p
+    scale = 1.0 / tl.sqrt(p)
+    c_a *= scale
+    c_b *= scale
 
     # ũ/√δ of what enters
     kernel_row = kernel_ptr + entering.to(tl.int64) * n
@@ -75,9 +69,16 @@ def leave_and_enter(
     u_a = tl.sum(A * k_a[:, None], 0) + tl.sum(B * k_b[:, None], 0) - along * c_a
     u_b = tl.sum(C * k_b[:, None], 0) + tl.sum(B * k_a[None, :], 1) - along * c_b
     known = tl.sum(u_a * k_a, 0) + tl.sum(u_b * k_b, 0)
-    root = _root(tl.maximum(tl.load(kernel_row + entering) - known, 0.0) + noise)
-    u_a = tl.where(i == s, -1.0, u_a) / root
-    u_b = tl.where(j == s, -1.0, u_b) / root
+    root = tl.sqrt(tl.maximum(tl.load(kernel_row + entering) - known, 0.0) + noise)
+    scale = 1.0 / root
+    # Through memory, so that all of A⁻¹ is changed by the same u: the compiler may otherwise sum it twice, in two
+    # orders, and so little a difference is enlarged four thousand times in a window of low noise.
+    entered_ptr += b * 2 * H
+    tl.store(entered_ptr + i, tl.where(i == s, -1.0, u_a) * scale)
+    tl.store(entered_ptr + j, tl.where(j == s, -1.0, u_b) * scale)
+    tl.debug_barrier()
+    u_a = tl.load(entered_ptr + i)
+    u_b = tl.load(entered_ptr + j)
 
     A = tl.where((row == s) | (column == s), 0.0, A - c_a[:, None] * c_a[None, :]) + u_a[:, None] * u_a[None, :]
     tl.store(P_ptr + tile, A)

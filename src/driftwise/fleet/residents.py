@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.fleet.streams import Rows
+from driftwise.fleet.streams import Rows, span
 
 
 class Residents:
@@ -23,9 +23,9 @@ class Residents:
         if size > len(self.slot_of):
             self.slot_of = np.pad(self.slot_of, (0, max(size, 2 * len(self.slot_of)) - len(self.slot_of)))
         self.tick += 1
-        slots = self.slot_of[rows] - 1
-        self.used[slots[slots >= 0]] = self.tick
+        slots = self.slot_of[span(rows)] - 1
         absent = np.flatnonzero(slots < 0)
+        self.used[span(slots[slots >= 0] if len(absent) else slots)] = self.tick
         if len(absent):
             taken = self._take(len(absent))
             old = self.row_in[taken]

@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.fleet.engine import Numbers
 from driftwise.fleet.residents import Residents
-from driftwise.fleet.streams import Places, Rows, Streams
+from driftwise.fleet.streams import Places, Rows, Streams, span
 from driftwise.fleet.windowed import Terms
 from driftwise.records import Array
 
@@ -72,7 +72,7 @@ class WindowEngine:
         for part in self._parts(rows):
             slots = self._slots(rows[part])
             self._restart(slots, numbers[part])
-            stale = np.flatnonzero(self.chosen_for[slots] != numbers[part])
+            stale = np.flatnonzero(self.chosen_for[span(slots)] != numbers[part])
             if len(stale):
                 old = slots[stale]
                 self.beliefs.choose(old, self.count[old], self.terms.beta(numbers[part][stale]))
@@ -117,8 +117,9 @@ class WindowEngine:
     def _observe(self, slots: Rows, numbers: Numbers, where: Places, y: Array) -> Array:
         self._restart(slots, numbers)
         surprises = self._slide(slots, numbers, where, y)
-        due = numbers >= self.due[slots]
-        self.last[slots] = numbers
+        at = span(slots)
+        due = numbers >= self.due[at]
+        self.last[at] = numbers
         if due.any():
             self._refresh(slots[due])
             self._set_due(slots[due])
@@ -128,11 +129,12 @@ class WindowEngine:
         self.due[slots] = (self.last[slots] // self.terms.refresh + 1) * self.terms.refresh
 
     def _slide(self, slots: Rows, numbers: Numbers, where: Places, y: Array) -> Array:
-        counts, places = self.count[slots], self.next[slots]
+        at, w = span(slots), self.terms.window
+        counts, places = self.count[at], self.next[at]
         surprises = self.beliefs.slide(slots, counts, places, where, y, self.terms.beta(numbers + 1))
-        self.count[slots] = np.minimum(counts + 1, self.terms.window)
-        self.next[slots] = np.where(places + 1 < self.terms.window, places + 1, 0)  # a modulo takes ten times as long
-        self.chosen_for[slots] = numbers + 1
+        self.count[at] = np.minimum(counts + 1, w)
+        self.next[at] = np.where(places + 1 < w, places + 1, 0)  # a modulo takes ten times as long
+        self.chosen_for[at] = numbers + 1
         return surprises
 
     def _refresh(self, slots: Rows) -> None:
