@@ -8,6 +8,7 @@ import pytest
 import driftwise as dw
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.fleet import Outcomes
+from driftwise.fleet.streams import Streams
 
 POINTS = np.random.default_rng(5).random((40, 2))
 ENGINES = ["numpy", "compiled"]
@@ -164,6 +165,36 @@ def test_it_comes_back_as_it_was(engine, tmp_path):
         assert np.array_equal(again.ask(keys).where, twin.ask(keys).where)
         for one, other in zip(vars(again.drift()).values(), vars(twin.drift()).values(), strict=True):
             assert np.array_equal(one, other)
+
+
+def test_a_fleet_without_keys_has_no_figures():
+    found = made("numpy").drift()
+    assert (found.keys, found.asked.tolist(), found.spread.tolist()) == ([], [], [])
+
+
+@pytest.mark.parametrize("method", ["suggest", "append"])
+def test_an_interrupt_while_a_call_is_stored_leaves_what_the_journal_has(tmp_path, monkeypatch, method):
+    """It comes after the entry is on the disk, and before the state has it."""
+    fleet = made("numpy", path=tmp_path / "fleet")
+    batch = fleet.ask(["a", "b"])
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Streams, method, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fleet.ask(["a"]) if method == "suggest" else fleet.tell(batch, [1.0, 2.0])
+    for call in (lambda: fleet.ask(["b"]), lambda: fleet.tell(batch, [1.0, 2.0]), fleet.snapshot):
+        with pytest.raises(StoreError, match="interrupted"):
+            call()
+    fleet.close()
+    with made("numpy", path=tmp_path / "fleet") as again:
+        stored = again.drift(["a", "b"])
+        assert (stored.asked.tolist(), stored.told.tolist()) == (
+            ([2, 1], [0, 0]) if method == "suggest" else ([1, 1], [1, 1])
+        )
+        assert again.tell(batch, [1.0, 2.0]).new == (2 if method == "suggest" else 0)
 
 
 def test_another_definition_is_refused(tmp_path):

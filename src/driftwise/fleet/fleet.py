@@ -184,7 +184,8 @@ class Fleet:
         """How the worlds of these keys move; None is all of them."""
         listed = self.keys() if keys is None else _listed(keys)
         found: dict[str, NDArray[Any]] = {}
-        for _, part, figures in self._by_key("figures", listed):
+        none = [(0, slice(0), self._places[0].submit("figures", [])())]
+        for _, part, figures in self._by_key("figures", listed) if listed else none:
             for name, array in figures.items():
                 found.setdefault(name, np.empty(len(listed), array.dtype))[part] = array
         return Movement(listed, **{each.name: found[each.name] for each in fields(Movement) if each.name != "keys"})

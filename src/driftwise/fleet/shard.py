@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.errors import ConflictError, InvalidInput, NotFoundError
+from driftwise.errors import ConflictError, DriftwiseError, InvalidInput, NotFoundError, StoreError
 from driftwise.fleet.alarms import Alarms
 from driftwise.fleet.engine import FleetEngine, Numbers
 from driftwise.fleet.journal import Journal, JournalEntry
@@ -56,7 +56,7 @@ class Shard:
         self.alarms = Alarms()
         self.keys: list[Key] = []
         self._row_of: dict[Key, int] = {}
-        self._events = 0
+        self._events, self._is_level = 0, True
         self._recover()
 
     def __len__(self) -> int:
@@ -77,8 +77,7 @@ class Shard:
                 raise NotFoundError(f"the fleet has no key {checks.shown(new[0])}; it has {len(self):,} others")
             for key in new:
                 _check_key(key)
-            self._write(JournalEntry("keys", {"keys": _packed(new)}))
-            self._add(new)
+            self._record(JournalEntry("keys", {"keys": _packed(new)}))
             found = [self._row_of[key] for key in keys]
         return np.array(found, np.int64)
 
@@ -99,8 +98,7 @@ class Shard:
             some = rows[part]
             numbers[part] = self.streams.asked[some] + 1
             where[part] = self.engine.choose(some, numbers[part])
-            self._write(JournalEntry("asked", {"rows": some, "where": where[part]}))
-            self.streams.suggest(some, where[part])
+            self._record(JournalEntry("asked", {"rows": some, "where": where[part]}))
         return rows, numbers, where
 
     # --- tell -------------------------------------------------------------------------------------------------------
@@ -159,13 +157,17 @@ class Shard:
         surprises = np.full(len(rows), np.nan)  # of those that come in time
         try:
             surprises[now] = self.engine.observe(rows[now], numbers[now], where[now], self.sign * rewards[now])
-            told: dict[str, Any] = {"rows": rows, "numbers": numbers, "rewards": rewards, "surprises": surprises}
-            self._write(JournalEntry("told", told))
+            told: dict[str, NDArray[Any]] = {
+                "rows": rows,
+                "numbers": numbers,
+                "rewards": rewards,
+                "surprises": surprises,
+            }
+            self._record(JournalEntry("told", told))
         except BaseException:
             for row in rows.tolist():
                 self.engine.forget(row)
             raise
-        self._store(**told)
 
     def _is_told(self, rows: Rows, numbers: Numbers) -> NDArray[np.bool_]:
         """Whether the ring of a row has this number."""
@@ -204,12 +206,25 @@ class Shard:
 
     # --- the journal ------------------------------------------------------------------------------------------------
 
-    def _write(self, entry: JournalEntry) -> None:
-        self.journal.append(entry)
-        self._events += _events_in(entry)
+    def _record(self, entry: JournalEntry) -> None:
+        """Write an entry, then do what it says. An interrupt between the two leaves the journal ahead of the state."""
+        self._check_level()
+        self._is_level = False
+        try:
+            self.journal.append(entry)
+        except DriftwiseError:  # nothing was stored
+            self._is_level = True
+            raise
+        self._replay(entry)
+        self._is_level = True
+
+    def _check_level(self) -> None:
+        if not self._is_level:
+            raise StoreError("a call was interrupted while it was being stored; close the fleet and open it again")
 
     def snapshot(self) -> None:
         """Write the whole state, so that the journal before it is not needed any more."""
+        self._check_level()
         state = {f"streams.{name}": array for name, array in self.streams.state().items()}
         state |= {f"alarms.{name}": array for name, array in self.alarms.state().items()}
         self.journal.snapshot(state | {"keys": _packed(self.keys), "definition": _packed(self.definition)})
