@@ -29,16 +29,11 @@ test: .venv/ready
 VERSIONS = -m "not slow" tests/gp tests/store tests/cli tests/service tests/study/test_study.py tests/study/test_resume.py \
 	tests/test_plots.py tests/test_codec.py tests/test_threads.py
 
-test-lowest:
-	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest
-	.venv-lowest/bin/python .ci/lowest.py > .venv-lowest/lowest.txt
-	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/lowest.txt -e '.[test,ray]'
+test-lowest: .venv-lowest/ready
 	.venv-lowest/bin/pytest -n auto --dist worksteal $(VERSIONS) -W default::DeprecationWarning
 
-# The newest version of everything, whatever constraints.txt says, on the newest Python.
-test-newest:
-	python=$$(.ci/python 3.13) && $$python -m venv .venv-newest
-	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -e '.[test,ray]'
+# The newest version of everything, whatever constraints.txt says, on the newest Python. Remove .venv-newest for newer ones.
+test-newest: .venv-newest/ready
 	.venv-newest/bin/pytest -n auto --dist worksteal $(VERSIONS)
 
 # Inside other frameworks, with those that need PyTorch, in an environment of their own.
@@ -105,6 +100,17 @@ clean:
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+.venv-lowest/ready: pyproject.toml .ci/lowest.py
+	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest
+	.venv-lowest/bin/python .ci/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/lowest.txt -e '.[test,ray]'
+	@touch $@
+
+.venv-newest/ready: pyproject.toml
+	python=$$(.ci/python 3.13) && $$python -m venv .venv-newest
+	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -e '.[test,ray]'
 	@touch $@
 
 .venv-integrations/ready: pyproject.toml constraints.txt

@@ -1,4 +1,4 @@
-"""The pictures of docs/drift-in-five-pictures.md, in light and dark: python docs/pictures/draw.py"""
+"""The pictures of docs/drift-in-five-pictures.md and one of docs/auto.md, in light and dark: docs/pictures/draw.py"""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 import driftwise as dw
+from driftwise.cli.study_pictures import moved
 from driftwise.environments import Gaussian
 from driftwise.lab import regrets
-from driftwise.plots.style import DARK, LIGHT, Theme, png, single
+from driftwise.plots.style import Theme, papers, png, single
 
 IMAGES = Path(__file__).parents[1] / "images"
 T, JUMP, SEEDS = 200, 120, 5
@@ -110,16 +111,33 @@ def adaptive(seed: int = 0) -> list[Any]:
     return played("auto", seed)
 
 
+@cache
+def watched() -> dw.Study:
+    """`auto` in deng-abrupt."""
+    world = dw.environment("deng-abrupt", seed=0)
+    study = dw.Study("deng-abrupt", world.space, seed=0)
+    for t in range(1, 301):
+        asked = study.ask()
+        study.tell(asked, world.observe(t, np.array(asked.x)))
+    return study
+
+
+@cache
+def noticed() -> tuple[list[Any], list[Any]]:
+    return watched().drift_history(60), watched().changes(since=0)
+
+
 def pictures(theme: Theme) -> Iterator[tuple[str, Any]]:
     yield "drift-1-world", strip(theme, None, "What every price would earn, day by day")
     yield "drift-2-still", strip(theme, still(), "GP-UCB: everything counts for ever")
     yield "drift-3-window", windows(theme)
     yield "drift-4-auto", strip(theme, adaptive(), "auto: how fast it forgets is learned")
     yield "drift-5-regret", curves(theme)
+    yield "auto-drift", moved(*noticed(), "deng-abrupt", theme)
 
 
 def main() -> None:
-    for theme, ending in ((LIGHT, ""), (DARK, "-dark")):
+    for ending, theme in papers(dark=True).items():
         for name, figure in pictures(theme):
             (IMAGES / f"{name}{ending}.png").write_bytes(png(figure, dpi=120))
     print({w: round(float(np.mean([total(window(w, s)) for s in range(SEEDS)]))) for w in WINDOWS})

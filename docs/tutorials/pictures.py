@@ -6,7 +6,7 @@ import doctest
 from pathlib import Path
 from typing import Any
 
-from driftwise.plots.style import DARK, LIGHT, Theme, png, single
+from driftwise.plots.style import LIGHT, Theme, papers, png, single
 
 PAGE = Path(__file__).with_name("live-service.md")
 IMAGES = Path(__file__).parents[1] / "images"
@@ -21,7 +21,7 @@ def main() -> None:
             exec(example.source, world)
         for title, draw in drawn.items():
             if section.startswith(title):
-                for theme in (LIGHT, DARK):
+                for theme in papers(dark=True).values():
                     draw(world, theme)
 
 

@@ -3,25 +3,16 @@
 pip install 'driftwise[optuna]' optuna-integration mlflow; then python examples/integrations/mlflow_callback.py FOLDER
 """
 
-import math
 import sys
 import tempfile
 import warnings
 
 import mlflow
 import optuna
+from moving_price import TRIALS, objective  # beside this file
 from optuna_integration import MLflowCallback
 
 from driftwise.integrations.optuna import DriftSampler, best_now
-
-TRIALS = 25
-
-
-def objective(trial: optuna.Trial) -> float:
-    """Earnings at a price whose best value moves."""
-    price = trial.suggest_float("price", 5, 20)
-    best = 12 + 4 * math.sin(trial.number / 25)
-    return 100 * math.exp(-(((price - best) / 4) ** 2))
 
 
 def log_drift(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:

@@ -7,6 +7,8 @@ import importlib.util
 import math
 import random
 import sys
+from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.samplers import BaseSampler, GPSampler, TPESampler
@@ -41,23 +43,34 @@ def lost(study: optuna.Study) -> float:
     return sum(100 - demand(study.trials[day].params["price"], day) for day in late) / len(late)
 
 
-def draw(studies: dict[str, optuna.Study], file: str) -> None:
-    import matplotlib.pyplot as plt
-    import numpy as np
+def draw(studies: dict[str, optuna.Study], file: Path) -> None:
+    """On white paper, and on dark paper in a file beside it."""
+    from matplotlib import pyplot as plt
 
+    for style, ending in (("default", ""), ("dark_background", "-dark")):
+        with plt.style.context(style):
+            strips(studies).savefig(file.with_stem(file.stem + ending), dpi=110)
+
+
+def strips(studies: dict[str, optuna.Study]) -> Any:
+    """A strip for each sampler."""
+    import numpy as np
+    from matplotlib import pyplot as plt
+
+    line = plt.rcParams["text.color"]
     days, prices = np.arange(DAYS), np.linspace(5, 20, 200)
     world = np.array([[demand(price, day) for day in days] for price in prices])
     figure, axes = plt.subplots(len(studies), 1, figsize=(8, 2.3 * len(studies)), sharex=True, layout="constrained")
     for axis, (name, study) in zip(np.atleast_1d(axes), studies.items(), strict=True):
         axis.imshow(world, origin="lower", aspect="auto", extent=(0, DAYS, 5, 20), cmap="Greys_r", alpha=0.5)
-        axis.plot(days, [best_price(day) for day in days], color="black", linewidth=1.2, label="the best price")
+        axis.plot(days, [best_price(day) for day in days], color=line, linewidth=1.2, label="the best price")
         asked = [trial.params["price"] for trial in study.trials]
         axis.plot(days, asked, ".", color="tab:red", markersize=4, label="asked")
         axis.set_title(f"{name}: {lost(study):.0f} lost a day, of 100", loc="left", fontsize=10)
         axis.set_ylabel("price")
     axes[0].legend(loc="upper right", ncols=2, fontsize=8, framealpha=0.9)
     axes[-1].set_xlabel("day")
-    figure.savefig(file, dpi=110)
+    return figure
 
 
 if __name__ == "__main__":
@@ -73,4 +86,4 @@ if __name__ == "__main__":
     print(f"best_now says {best_now(ours).params['price']:.1f}, study.best_params {ours.best_params['price']:.1f}")
     print(f"how the world moves: {ours.user_attrs['drift']}")
     if sys.argv[1:]:
-        draw(studies, sys.argv[1])
+        draw(studies, Path(sys.argv[1]))

@@ -200,16 +200,29 @@ def test_engines_by_name():
 # --- the command, killed ---------------------------------------------------------------------------------------------
 
 
+HORIZON = 400
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """The trials of the command, and the bytes that it writes."""
+    contenders = [Contender("sw-gp-ucb:window=10", "sw-gp-ucb", (("window", 10),)), CONTENDERS[1]]
+    trials, out = plan([DENG], contenders, seeds=12, horizon=HORIZON), tmp_path_factory.mktemp("afresh")
+    with Folder(out) as folder:
+        conduct(trials, folder, serial)
+    return trials, (out / "results.jsonl").read_bytes()
+
+
 def command(out, name):
     policies = [word for c in ("sw-gp-ucb:window=10", "random") for word in ("--policy", c)]
-    sizes = ["--quick", "--seeds", "12", "--horizon", "600", "--jobs", "2"]
+    sizes = ["--quick", "--seeds", "12", "--horizon", str(HORIZON), "--jobs", "2"]
     main = "from driftwise.cli import main; main()"
     run = [sys.executable, "-c", main, "lab", "run", "--suite", "deng", "--engine", name, "--out", str(out)]
     return [*run, *policies, *sizes]
 
 
 @pytest.mark.parametrize(("name", "blow"), [("serial", "SIGKILL"), ("joblib", "SIGKILL"), ("joblib", "SIGINT")])
-def test_a_killed_run_goes_on_where_it_was_and_ends_in_the_same_bytes(tmp_path, name, blow):
+def test_a_killed_run_goes_on_where_it_was_and_ends_in_the_same_bytes(tmp_path, uninterrupted, name, blow):
     if not hasattr(signal, blow):
         pytest.skip(f"this system has no {blow}")
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background is born deaf to it
@@ -226,15 +239,12 @@ def test_a_killed_run_goes_on_where_it_was_and_ends_in_the_same_bytes(tmp_path, 
         assert "of 48 runs are missing; the same command does them" in said
     before = set(read(tmp_path).key)
     assert 5 <= len(before) < 48
-    contenders = [Contender("sw-gp-ucb:window=10", "sw-gp-ucb", (("window", 10),)), CONTENDERS[1]]
-    trials = plan([DENG], contenders, seeds=12, horizon=600)
+    trials, expected = uninterrupted
     told = []
     with Folder(tmp_path) as folder:
         assert conduct(trials, folder, serial, tell=told.append).failed == 0
     assert not before & set(told)
-    with Folder(tmp_path / "afresh") as folder:
-        conduct(trials, folder, serial)
-    assert path.read_bytes() == (tmp_path / "afresh" / "results.jsonl").read_bytes()
+    assert path.read_bytes() == expected
 
 
 # --- Ray -------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from driftwise.lab.digest import POINTS, digest
 from driftwise.lab.results import Results, read
 from driftwise.lab.run_view import wanted
 from driftwise.lab.trials import checkpoints
+from driftwise.plots import DARK, LIGHT
 from driftwise.report.results_page import UNIT, lab_page
 from driftwise.report.results_pictures import cases_data, curves_data, heat, safe_name
 from lab.results_folder import write
@@ -140,14 +141,19 @@ def test_too_few_seeds_are_told(tmp_path):
 
 def test_command_writes_page_and_files(tmp_path):
     made = write(tmp_path / "results", cases=("abrupt",), seeds=3)
-    done = invoke("lab", "report", made, "-o", tmp_path / "out" / "r.html")
+    done = invoke("lab", "report", made, "-o", tmp_path / "out" / "r.html", "--dark")
     assert done.exit_code == 0, done.output
     page = (tmp_path / "out" / "r.html").read_text(encoding="utf-8")
     linked = {x for x in loads(page) if "${" not in x}
     assert linked
     for name in linked:
         assert (tmp_path / "out" / name).is_file(), name
-    assert (tmp_path / "out" / "r_files" / "regret-deng-abrupt-T500.svg").read_bytes().startswith(b"<?xml")
+    light, dark = (
+        (tmp_path / "out" / "r_files" / f"regret-deng-abrupt-T500{ending}.svg").read_text() for ending in ("", "-dark")
+    )
+    assert LIGHT.paper in light
+    assert DARK.paper in dark
+    assert LIGHT.paper not in dark
 
 
 def test_belief_of_a_run_is_run_again(tmp_path):

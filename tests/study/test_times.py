@@ -71,9 +71,14 @@ def is_sound(study: Study, at: float | None) -> None:
     assert study.describe().counts.jitter <= SMALL
 
 
+FEW = ("backwards", "some not given", "huge to and fro", "of all sizes")  # for policies that do not look at the time
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("times", TIMES)
-@pytest.mark.parametrize("name", [name for name in REGISTRY if name != "random"])
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [(name, times) for name in REGISTRY if name != "random" for times in (TIMES if name in TIMED else FEW)],
+)
 def test_no_times_are_too_much_for_a_policy(name, times):
     for space in SPACES.values() if name in ON_BOXES else [LINE]:
         study, rng = made(name, space), random.Random(1)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from driftwise.cli import files, parse, show
+from driftwise.cli.options import Dark
 from driftwise.errors import InvalidInput
 from driftwise.text import visible
 
@@ -25,6 +26,7 @@ def report(
     pictures: Annotated[
         bool, typer.Option("--pictures/--no-pictures", help="Write pictures and CSVs beside the page, for a paper.")
     ] = True,
+    dark: Dark = False,
 ) -> None:
     """Make one page of a results folder, to open in any browser and send to anybody.
 
@@ -59,19 +61,19 @@ def report(
     files.write(out, text)
     show.say("The report is ", (visible(str(out)), "bold"), f" ({len(text) / 1e6:.1f} MB).")
     if pictures:
-        count = _write(found, inside, beside)
+        count = _write(found, inside, beside, dark)
         show.say(f"{count} files with its data and pictures are in ", (visible(str(beside)), "bold"), ".")
     show.say((f"{len(results):,} runs took {time.perf_counter() - began:.0f} s.", "dim"))
 
 
-def _write(found: object, inside: object, beside: Path) -> int:
+def _write(found: object, inside: object, beside: Path, dark: bool) -> int:
     from driftwise.report import results_pictures
 
     beside.mkdir(exist_ok=True)
-    total = results_pictures.count(found, inside)  # type: ignore[arg-type]
+    total = results_pictures.count(found, inside, dark=dark)  # type: ignore[arg-type]
     with show.progress() as progress:
         bar = progress.add_task("pictures", total=total)
-        for name, content in results_pictures.files(found, inside):  # type: ignore[arg-type]
+        for name, content in results_pictures.files(found, inside, dark=dark):  # type: ignore[arg-type]
             files.write(beside / name, content)
             progress.advance(bar)
     return total

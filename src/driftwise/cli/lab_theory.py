@@ -14,7 +14,7 @@ import typer
 from rich.text import Text
 
 from driftwise.cli import files, show
-from driftwise.cli.options import Jobs
+from driftwise.cli.options import Dark, Jobs
 from driftwise.errors import InvalidInput
 from driftwise.text import visible
 
@@ -33,6 +33,7 @@ def theory(
     images: Annotated[
         str | None, typer.Option(help="For FILE.md: write the pictures to this folder beside it, and show them.")
     ] = None,
+    dark: Dark = False,
 ) -> None:
     """Test the theorems by simulation, and say plainly where they promise nothing.
 
@@ -61,7 +62,7 @@ def theory(
             console.print(f"  {point.replace('**', '')}")
     if out is not None:
         typed = [*(["--quick"] if quick else []), "-o", out.name, *(["--images", images] if images else [])]
-        written = _write(made, out, images, shlex.join(["driftwise", "lab", "theory", *typed]))
+        written = _write(made, out, images, dark, shlex.join(["driftwise", "lab", "theory", *typed]))
         show.say("\nThe report is ", (visible(str(out)), "bold"), written)
     show.say((f"This took {time.perf_counter() - began:.0f} s.", "dim"))
 
@@ -91,9 +92,9 @@ def _measure(settings: Settings, jobs: int) -> Measured:
     return assemble(settings, found)
 
 
-def _write(made: Sequence[Part], out: Path, images: str | None, command: str) -> str:
+def _write(made: Sequence[Part], out: Path, images: str | None, dark: bool, command: str) -> str:
     """The report and what is beside it; says what that is."""
-    from driftwise.plots.style import LIGHT, png
+    from driftwise.plots.style import papers, png
     from driftwise.report import parts
     from driftwise.report import theory as report
 
@@ -102,12 +103,13 @@ def _write(made: Sequence[Part], out: Path, images: str | None, command: str) ->
             folder = out.parent / images
             folder.mkdir(parents=True, exist_ok=True)
             for picture in (picture for part in made for picture in part.pictures):
-                files.write(folder / f"{picture.name}.png", png(picture.draw(LIGHT)))
+                for ending, theme in papers(dark).items():
+                    files.write(folder / f"{picture.name}{ending}.png", png(picture.draw(theme)))
         files.write(out, report.markdown(made, command=command, images=images))
         return ""
     folder = out.with_name(f"{out.stem}_files")
     folder.mkdir(exist_ok=True)
-    for name, content in parts.files(made).items():
+    for name, content in parts.files(made, dark=dark).items():
         files.write(folder / name, content)
     footer = f"Made by driftwise {version('driftwise')}: `{command}`."
     files.write(out, report.html(made, folder=folder.name, footer=footer))

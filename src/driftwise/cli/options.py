@@ -59,6 +59,8 @@ Policies = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes, at most four a core; all cores if not given.")]
 
+Dark = Annotated[bool, typer.Option("--dark", help="Write each picture on dark paper, too, as NAME-dark.")]
+
 PARAMETERS, CONTEXT, CONSTRAINTS = "Parameters", "Context", "Constraints"  # panels of the help
 
 

@@ -12,7 +12,7 @@ from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import STILL, Moment
 from driftwise.cli import files, show
 from driftwise.cli.over_time import standing
-from driftwise.plots import belief_now, belief_of_choices, drift_over_time, picture
+from driftwise.plots import LIGHT, Theme, belief_now, belief_of_choices, drift_over_time, picture
 from driftwise.study import Study
 from driftwise.study.slices import Slice
 from driftwise.text import visible
@@ -67,16 +67,21 @@ def _choices(shown: Slice, title: str) -> Figure:
 
 def save_over_time(moments: Sequence[Moment], changes: Sequence[NoticedChange], study: Study, path: Path) -> None:
     """How the world moved."""
-    figure = drift_over_time(
+    _save(moved(moments, changes, study.name), study, path)
+
+
+def moved(moments: Sequence[Moment], changes: Sequence[NoticedChange], name: str, theme: Theme = LIGHT) -> Figure:
+    """How the world of the study `name` moved."""
+    return drift_over_time(
         np.array([m.number for m in moments]),
         rate=np.array([m.drift.rate for m in moments]),
         in_use=np.array([m.drift.in_use for m in moments]),
         kept=np.array([m.drift.seen for m in moments]),
         changes=[each.number for each in standing(changes)],
         floor=STILL,
-        title=f"{study.name}: how the world moved",
+        title=f"{name}: how the world moved",
+        theme=theme,
     )
-    _save(figure, study, path)
 
 
 def _save(figure: Figure, study: Study, path: Path) -> None:

@@ -65,6 +65,11 @@ CSS = Theme(
 )
 
 
+def papers(dark: bool) -> dict[str, Theme]:
+    """The themes of pictures in files, by what is added to a file's name: on white paper and, if asked for, on dark."""
+    return {"": LIGHT, "-dark": DARK} if dark else {"": LIGHT}
+
+
 def variables(theme: Theme) -> str:
     """The theme as CSS variables, for a page that holds pictures made by `svg`."""
     return " ".join(f"--{name}: {colour};" for name, colour in theme.named.items())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from driftwise.plots.files import saved
-from driftwise.plots.style import CSS, LIGHT, Theme, svg
+from driftwise.plots.style import CSS, Theme, papers, svg
 from driftwise.report.page import Html, address, bullets, figure, link, prose, section, table, text
 from driftwise.text import csv_line, visible
 
@@ -77,7 +77,7 @@ class Part:
     data: Sequence[Data] = ()
 
 
-def files(parts: Sequence[Part]) -> dict[str, bytes]:
+def files(parts: Sequence[Part], *, dark: bool = False) -> dict[str, bytes]:
     """The CSVs and pictures of a document, by name."""
     made: dict[str, bytes] = {}
     for part in parts:
@@ -85,14 +85,14 @@ def files(parts: Sequence[Part]) -> dict[str, bytes]:
             made[f"{data.name}.csv"] = data.csv().encode()
         for picture in part.pictures:
             made[f"{picture.data.name}.csv"] = picture.data.csv().encode()
-            made |= picture_files(picture)
+            made |= picture_files(picture, dark=dark)
     return made
 
 
-def picture_files(picture: Picture) -> dict[str, bytes]:
-    """As PNG and SVG on white paper."""
-    drawn = picture.draw(LIGHT)
-    return {f"{picture.name}.{kind}": saved(drawn, kind) for kind in ("png", "svg")}
+def picture_files(picture: Picture, *, dark: bool) -> dict[str, bytes]:
+    """As PNG and SVG on white paper and, if asked for, on dark."""
+    drawn = {f"{picture.name}{ending}": picture.draw(theme) for ending, theme in papers(dark).items()}
+    return {f"{name}.{kind}": saved(figure, kind) for name, figure in drawn.items() for kind in ("png", "svg")}
 
 
 def links(folder: str, names: Sequence[str]) -> Html:

@@ -14,24 +14,25 @@ from driftwise.lab.run_view import RunView
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.cases import Regret, case_curves, cost_against_regret, heat_map
 from driftwise.plots.dots import Dot, DotPanel, dots
+from driftwise.plots.style import papers
 from driftwise.report.parts import Data, Picture, picture_files
 
 SHOWN = 8  # policies named on a regret picture: the best ones
 
 
-def files(digest: Digest, inside: list[RunView]) -> Iterator[tuple[str, bytes]]:
+def files(digest: Digest, inside: list[RunView], *, dark: bool = False) -> Iterator[tuple[str, bytes]]:
     """Every file beside the page, as it is made: name and content."""
     for data in (cases_data(digest), curves_data(digest)):
         yield f"{data.name}.csv", data.csv().encode()
     for picture in every(digest, inside):
         yield f"{picture.data.name}.csv", picture.data.csv().encode()
-        yield from picture_files(picture).items()
+        yield from picture_files(picture, dark=dark).items()
 
 
-def count(digest: Digest, inside: list[RunView]) -> int:
+def count(digest: Digest, inside: list[RunView], *, dark: bool = False) -> int:
     cases = sum(len(suite.cases) for suite in digest.suites)
     others = len(list(exponents(digest))) + len(list(costs(digest))) + len(digest.suites) + len(inside)
-    return 2 + 3 * (cases + others)
+    return 2 + (1 + 2 * len(papers(dark))) * (cases + others)
 
 
 def every(digest: Digest, inside: list[RunView]) -> Iterator[Picture]:
