@@ -16,7 +16,19 @@ from rich.console import Console  # noqa: E402
 from benchmarks import report  # noqa: E402
 from benchmarks.measure import Result  # noqa: E402
 
-BENCHMARKS = ("candidates", "policies", "box", "forever", "slide", "gain", "lab", "auto", "imports", "fleet-journal")
+BENCHMARKS = (
+    "candidates",
+    "policies",
+    "box",
+    "forever",
+    "slide",
+    "gain",
+    "lab",
+    "auto",
+    "imports",
+    "lean",
+    "fleet-journal",
+)
 LONG = ("feasible", "context", "serve", "optuna", "fleet-restart")  # long, or needing an extra
 CALLS = "calls"  # compares source trees; not one of all, for by itself it has nothing to say
 

@@ -2,5 +2,5 @@
 
 Read `bank` (the experts, and what all keys share), `window` (the observations of each key, and the units of rewards),
 `slide` (the posteriors of all experts after one more observation), `weigh` (how experts are weighted), `step` (one
-observation after the other, and the score by which to choose) and `prior` (what keys learn from each other).
+observation after the other, and the score by which to choose) and `across` (what keys learn from each other).
 """

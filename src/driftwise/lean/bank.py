@@ -89,6 +89,11 @@ class LeanBank:
         return self.prior.shares(len(self.kernels), len(self.rates))
 
     @cached_property
+    def expected(self) -> Array:
+        """How much more than their location the rewards of each candidate are before anything is seen: (n,)."""
+        return self.prior.expected(len(self.points))
+
+    @cached_property
     def bonus(self) -> Array:
         """The width at which exploring just pays, as `auto` has it: (D,)."""
         ahead = np.arange(1.0, STABLE + 1)[:, None] * self.rates
@@ -113,8 +118,9 @@ class LeanBank:
 
     @cached_property
     def quantiles(self) -> Array:
-        """The CAUTION-quantiles of χ² for 0, 1, …, w places, one of which the location takes: (w + 1,)."""
-        return np.array([chdtri(max(places - 1.0, 1.0), 1 - CAUTION) for places in range(self.window + 1)])
+        """The CAUTION-quantiles of χ² for 0, 1, … places, to as many as there may be; one goes to the location."""
+        places = np.arange(self.window + math.ceil(self.prior.strength) + 1.0)
+        return np.asarray(chdtri(np.maximum(places - 1, 1.0), 1 - CAUTION))
 
     @cached_property
     def gammas(self) -> Array:

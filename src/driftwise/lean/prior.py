@@ -20,6 +20,7 @@ class Prior:
         location: the level of rewards.
         scale: their standard deviation.
         strength: of so many places `location` and `scale` are known; 0 if they are not.
+        means: how much more than `location` each candidate gives; none stands for zeros.
 
     >>> Prior(strength=0.0).weights
     ()
@@ -29,6 +30,7 @@ class Prior:
     location: float = 0.0
     scale: float = 1.0
     strength: float = 0.0
+    means: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         checks.settle(
@@ -37,6 +39,7 @@ class Prior:
             location=checks.size,
             scale=checks.positive,
             strength=checks.nonnegative,
+            means=lambda name, given: checks.each(name, given, checks.size, "(0.0, 1.5)"),
         )
 
     def shares(self, shapes: int, drifts: int) -> Array:
@@ -47,3 +50,9 @@ class Prior:
             raise InvalidInput(f"weights must be one for each of {shapes * drifts} experts, got {len(self.weights)}")
         given = np.array(self.weights).reshape(shapes, drifts)
         return np.asarray(given / given.sum())
+
+    def expected(self, candidates: int) -> Array:
+        """`means` of so many candidates: (n,)."""
+        if self.means and len(self.means) != candidates:
+            raise InvalidInput(f"means must be one for each of {candidates} candidates, got {len(self.means)}")
+        return np.array(self.means or (0.0,) * candidates)

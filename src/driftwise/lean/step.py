@@ -83,6 +83,7 @@ def made_anew(bank: LeanBank, recent: Recent) -> LeanState:
 def _stepped(bank: LeanBank, state: LeanState, j: Indices, y: Array, number: Numbers) -> LeanState:
     """One more observation of each key: weigh, slide, and begin again with the experts whose turn it is."""
     held, weights, units = state.held, state.weights, state.units
+    y = y - bank.expected[j]
     origin = np.where(state.last > 0, state.origin, y)
     y = units.clipped(y - origin)
     beliefs, slot = state.at(bank, number), held.slot()
@@ -121,7 +122,7 @@ def moments(bank: LeanBank, state: LeanState, number: Numbers, pending: Indices 
     a, rate = shape_and_rate(b, state.units)
     location, scale = (each[:, None, None, None] for each in state.units[:2])
     variance = np.clip(bank.variance[:, None] - V, 0.0, bank.variance[:, None])
-    mean = (b.mean[..., 0, :] - location * b.mean[..., 1, :]) / scale
+    mean = (b.mean[..., 0, :] - location * b.mean[..., 1, :] + bank.expected) / scale
     return Moments(mean, np.sqrt(variance * (rate / a)[..., None]))
 
 

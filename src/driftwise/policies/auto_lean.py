@@ -73,6 +73,7 @@ class AutoLean(BasePolicy[LeanState]):
         what = f"{S} matrices of {n:,} × {n:,} candidates, and {S * D} of {self.window} × {self.window} observations"
         limits.check(self.name, S * n**2 + S * D * self.window**2, what, "give fewer candidates, or use sw-gp-ucb")
         self.prior.shares(S, D)
+        self.prior.expected(n)
 
     @property
     def drifts(self) -> int:
