@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from importlib import resources
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -16,7 +16,8 @@ from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
 from driftwise.records import Params
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.dashboard import maps, spans, views
-from driftwise.service.service import Service, service_of
+from driftwise.service.dashboard.pages import Pages
+from driftwise.service.service import service_of
 
 PAGE = 24  # studies on a page
 MEDIA = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
@@ -55,29 +56,29 @@ async def studies(
     service = service_of(request)
     names = [name for name in await service.studies.names() if who.token.covers(name)]
     found = [name for name in names if contains is None or contains.lower() in name.lower()]
-    shown = await asyncio.gather(*(_glance(service, name) for name in found[offset : offset + PAGE]))
+    shown = await asyncio.gather(*(_glance(request, name) for name in found[offset : offset + PAGE]))
     return JSONResponse({"total": len(found), "size": PAGE, "studies": [each for each in shown if each is not None]})
 
 
-async def _glance(service: Service, name: str) -> views.Json | None:
+async def _glance(request: Request, name: str) -> views.Json | None:
     try:
-        return await service.studies.call(name, views.glance)
+        return await _pages(request).document(name, views.glance)
     except NotFoundError:  # it was deleted in the meantime
         return None
     except (DriftwiseError, TimeoutError) as error:  # one study that cannot be read, or is busy, hides no other
-        why = service.settings.scrubbed(str(error) or "it is busy; look again in a moment")
+        why = service_of(request).settings.scrubbed(str(error) or "it is busy; look again in a moment")
         empty: views.Json = {"name": name, "policy": "", "direction": "", "counts": {"rewards": 0}, "spark": []}
         return empty | {"recommended": None, "why_not": why, "drift": None}
 
 
 @router.get("/dashboard/studies/{name}/head")
 async def head(request: Request, name: StudyName, _: Reader, context: Given = None) -> JSONResponse:
-    return await _answer(request, name, partial(views.head, context=_context(context)))
+    return await _answer(request, name, views.head, context=_context(context))
 
 
 @router.get("/dashboard/studies/{name}/rewards")
 async def rewards(request: Request, name: StudyName, _: Reader, first: Number = 1) -> JSONResponse:
-    return await _answer(request, name, partial(views.rewards, first=first))
+    return await _answer(request, name, views.rewards, first=first)
 
 
 @router.get("/dashboard/studies/{name}/moves")
@@ -92,14 +93,14 @@ async def changes(request: Request, name: StudyName, _: Reader) -> JSONResponse:
 
 @router.get("/dashboard/studies/{name}/belief")
 async def belief(request: Request, name: StudyName, _: Reader, context: Given = None) -> JSONResponse:
-    return await _answer(request, name, partial(views.belief, context=_context(context)))
+    return await _answer(request, name, views.belief, context=_context(context))
 
 
 @router.get("/dashboard/studies/{name}/map")
 async def belief_map(
     request: Request, name: StudyName, _: Reader, across: str, up: str, context: Given = None
 ) -> JSONResponse:
-    return await _answer(request, name, partial(maps.belief_map, across=across, up=up, context=_context(context)))
+    return await _answer(request, name, maps.belief_map, across=across, up=up, context=_context(context))
 
 
 @router.get("/dashboard/studies/{name}/forecast")
@@ -122,12 +123,17 @@ async def compare(request: Request, name: StudyName, _: Reader, one: str, other:
     return await _aside(request, name, partial(spans.compare, one=_span(one), other=_span(other)))
 
 
-async def _answer(request: Request, name: str, work: Callable[..., views.Json]) -> JSONResponse:
-    return JSONResponse(await service_of(request).studies.call(name, work))
+async def _answer(request: Request, name: str, view: Callable[..., views.Json], **given: Any) -> JSONResponse:
+    return JSONResponse(await _pages(request).document(name, view, **given))
+
+
+def _pages(request: Request) -> Pages:
+    pages: Pages = request.app.state.pages
+    return pages
 
 
 async def _aside(request: Request, name: str, work: Callable[..., views.Json]) -> JSONResponse:
-    """For what takes seconds or needs no policy: asks do not wait for it."""
+    """For what takes seconds, of which other pages should not wait, or needs no policy."""
     return JSONResponse(await service_of(request).studies.log(name, work))
 
 
