@@ -19,7 +19,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 
-RATE = 80.0  # requests a second, to each server
+RATE = 120.0  # requests a second, to each server
 LATE = 0.5  # seconds of delay after which a client gives up what it should have sent
 
 
@@ -34,9 +34,9 @@ def crawl(kind: str) -> Callable[[random.Random], Iterator[str]]:
 
 
 KINDS = {
-    "day": popular("logs", 10),  # people read the newest logs
+    "day": popular("logs", 8),  # people read the newest logs
     "night": crawl("readings"),  # all sensors are exported
-    "new": popular("readings", 40),  # after a release people look at sensors
+    "new": popular("readings", 24),  # after a release people look at sensors
 }
 
 

@@ -10,8 +10,8 @@ KILOBYTE = 0.5
 SLOT = 0.003
 OVER = "600ms"  # four scrapes
 
-PHASES = (("day", 0.2), ("night", 0.16), ("day", 0.14), ("new", 0.5))  # kind of load, share of the time
-LEVELS, SLOTS = (1, 4, 7, 9), (40, 20, 10, 1)
+PHASES = (("day", 0.16), ("night", 0.14), ("day", 0.12), ("new", 0.58))  # kind of load, share of the time
+LEVELS, SLOTS = (1, 4, 7, 9), (24, 16, 8, 1)
 LEAD = 0.12  # of the time of a control: it fills its cache, and is not measured
 
 

@@ -26,7 +26,7 @@ def tune(stack: Stack) -> Study:
     """The study. From here on driftwise asks, hands out flags, waits, queries Prometheus, and tells."""
     study = Study(
         "web",
-        {"level": Int(1, 9), "slots": Int(1, 128, log=True)},
+        {"level": Int(1, 9), "slots": Int(1, 64, log=True)},
         path=stack.driftwise,
         direction="minimize",
         seed=0,
@@ -95,7 +95,7 @@ def interrupt(*_: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=150.0, help="of load, of which the last part holds still")
+    parser.add_argument("--seconds", type=float, default=140.0, help="of load, of which the last part holds still")
     parser.add_argument("--controls", type=int, default=16, help="fixed settings to compare with")
     parser.add_argument("--out", type=Path, default=Path("report/live"), help="folder for the report")
     given = parser.parse_args()

@@ -27,7 +27,7 @@ MESSAGES = (
     "refused by the bank and tried again",
     "took longer than its limit",
 )
-LINES, READINGS = 200, 2500  # of a document
+LINES, READINGS = 130, 1600  # of a document
 POLL = 0.2  # seconds between two looks at the flags
 
 
