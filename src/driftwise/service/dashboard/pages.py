@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from driftwise.service.open_studies import OpenStudies, number_of
+from driftwise.service.open_studies import OpenStudies, log_of
 from driftwise.service.settings import ServiceSettings
 from driftwise.study import Study
 
@@ -41,7 +41,7 @@ class Pages:
         """What `view` makes of the study of this name."""
 
         def work(study: Study) -> Document:
-            about = (number_of(study), study.name, study.describe().counts)
+            about = (log_of(study).study, study.name, study.describe().counts)
             key = (*about, view.__qualname__, json.dumps(given, sort_keys=True))
             found = self._kept.pop(key, None)
             self._kept[key] = view(study, **given) if found is None else found
