@@ -248,6 +248,34 @@ def test_alarms_ring_when_the_world_changes_and_hardly_else():
     assert (moved.last_alarm[10:] > 40).mean() > 0.9
 
 
+def test_new_keys_begin_with_what_others_learned(tmp_path):
+    """As well as the policy with the pooled prior, after a restart, too; and keys that were there stay as they were."""
+    space = dw.Candidates(np.linspace(0, 1, 12)[:, None])
+    given = {"policy": "auto-lean", "window": 16, "together": True}
+    old, truth = list(range(8)), np.sin(5 * space.points[:, 0])
+
+    def step(fleet, keys, seed):
+        batch = fleet.ask(keys)
+        fleet.tell(batch, truth[batch.where] + 0.1 * np.random.default_rng(seed).standard_normal(len(keys)))
+        return batch.where.tolist()
+
+    with dw.Fleet("learning", space, path=tmp_path, **given) as fleet, dw.Fleet("alone", space, **given) as alone:
+        for seed in range(24):
+            assert step(fleet, old, seed) == step(alone, old, seed)
+        assert len(fleet._places[0].shard.lessons) == 1
+        later = [step(fleet, ["new", 3], seed) for seed in range(3)]
+        step(alone, [3], 0)
+    with dw.Fleet("learning", space, path=tmp_path, **given) as again:
+        taught = again._places[0].shard.engine.policies[1]
+        assert taught.prior.strength > 0
+        assert np.corrcoef(taught.prior.means, truth)[0, 1] > 0.9
+        study = dw.Study("twin", space, taught)
+        assert study.ask().x == tuple(space.points[later[0][0]])
+        assert step(again, ["new"], 9)  # goes on
+    with pytest.raises(InvalidInput, match="together=True is for auto-lean"):
+        dw.Fleet("told", space, "sw-gp-ucb", together=True)
+
+
 BAD = [
     (lambda fleet: fleet.ask("apples"), InvalidInput, "keys must be a list, got 'apples'"),
     (lambda fleet: fleet.ask([1.5]), InvalidInput, "a key must be a string or a whole number, got 1.5"),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
+from driftwise.fleet import together as learning
 from driftwise.fleet.engine import FleetEngine
-from driftwise.fleet.folding import FoldingEngine
+from driftwise.fleet.folding import STATES, FoldingEngine
 from driftwise.fleet.journal import Journal, JournalEntry, open_journal
 from driftwise.fleet.shard import Shard
 from driftwise.fleet.streams import Streams
@@ -34,23 +35,36 @@ class Definition:
     study: Description
     engine: str
     shards: int
+    together: bool = False
 
     @classmethod
     def of(
-        cls, name: str, space: Any, policy: Any, options: Any, settings: Any, *, shards: int, engine: str | None
+        cls,
+        name: str,
+        space: Any,
+        policy: Any,
+        options: Any,
+        settings: Any,
+        *,
+        shards: int,
+        engine: str | None,
+        together: bool,
     ) -> Definition:
         """From what the user gave. No engine means the fastest of the processor's that can do it."""
         if engine is not None and engine not in ENGINES:
             raise InvalidInput(f"engine must be one of {', '.join(ENGINES)}, got {checks.shown(engine)}")
         study = described(space, policy, options, settings)
         finite(study.policy.name, study.policy.space)
-        made = cls(checks.name("a fleet's name", name), study, engine or "compiled", checks.count("shards", shards))
+        if checks.flag("together", together):
+            learning.check(study.policy)
+        name, shards = checks.name("a fleet's name", name), checks.count("shards", shards)
+        made = cls(name, study, engine or "compiled", shards, together)
         try:
             made.terms  # noqa: B018  # what an engine cannot do is refused now
         except InvalidInput:
             if engine is not None:
                 raise
-            return cls(made.name, study, "numpy", made.shards)
+            return replace(made, engine="numpy")
         return made
 
     @cached_property
@@ -81,18 +95,22 @@ class Definition:
     @property
     def text(self) -> str:
         """What must be the same when the fleet is opened again."""
-        return json.dumps({"study": self.study.to_json(), "engine": self.engine, "shards": self.shards})
+        how = {"engine": self.engine, "shards": self.shards, "together": self.together}
+        return json.dumps({"study": self.study.to_json()} | how)
 
     def shard(self, path: str | None, at: int) -> Shard:
         """Shard number `at`, which goes on where its journal ends."""
         memory = self.policy.memory if self.terms is None else self.terms.memory
         streams = Streams(memory, self.study.patience)
         journal = Nowhere() if path is None else open_journal(path, f"{self.name}-{at}")
-        return Shard(self.text, streams, self._engine(streams), journal, self.study.sign)
+        engine = self._engine(streams)
+        teacher = engine if self.together and isinstance(engine, FoldingEngine) else None
+        return Shard(self.text, streams, engine, journal, self.study.sign, teacher)
 
     def _engine(self, streams: Streams) -> FleetEngine:
         if self.terms is None:
-            return FoldingEngine(self.policy, self.points, streams, self.study.seed)
+            states = learning.states(self.policy, STATES)
+            return FoldingEngine(self.policy, self.points, streams, self.study.seed, states=states)
         if self.engine == "gpu":
             from driftwise.fleet.gpu import gpu_engine
 

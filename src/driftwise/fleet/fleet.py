@@ -104,6 +104,7 @@ class Fleet:
         seed: the seed of policies that draw random numbers.
         shards: into how many parts the keys are divided, each with a journal of its own. It cannot be changed later.
         processes: how many processes the shards are run in; 0 is this one.
+        together: whether a new key begins with what the others of its shard have learned; for the policy auto-lean.
         options: the options of the policy, for example window=64.
 
     >>> from driftwise import Candidates
@@ -130,10 +131,13 @@ class Fleet:
         seed: int = 0,
         shards: int = 1,
         processes: int = 0,
+        together: bool = False,
         **options: Any,
     ) -> None:
         settings = {"direction": direction, "patience": checks.count("patience", patience), "seed": seed}
-        self.definition = Definition.of(name, space, policy, options, settings, shards=shards, engine=engine)
+        self.definition = Definition.of(
+            name, space, policy, options, settings, shards=shards, engine=engine, together=together
+        )
         self.path = None if path is None else os.fspath(path)
         self._places = _opened(self.definition, self.path, checks.count("processes", processes, least=0))
         self._lock = RLock()

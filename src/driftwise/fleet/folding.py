@@ -11,6 +11,8 @@ import numpy as np
 
 from driftwise.fleet.engine import Numbers
 from driftwise.fleet.streams import Places, Rows, Streams
+from driftwise.fleet.together import lesson, taught
+from driftwise.gp.belief import Belief
 from driftwise.policies import AnyPolicy, decision
 from driftwise.records import Array, Ask, Observation, Point
 
@@ -23,7 +25,7 @@ class FoldingEngine:
     name = "numpy"
 
     def __init__(self, policy: AnyPolicy, points: Array, streams: Streams, seed: int, *, states: int = STATES) -> None:
-        self.policy, self.streams, self.seed, self.most = policy, streams, seed, states
+        self.policies, self.streams, self.seed, self.most = [policy], streams, seed, states
         self.points = points
         self._listed: list[Point] = [tuple(x) for x in points.tolist()]
         self._index = {x: i for i, x in reversed(list(enumerate(self._listed)))}
@@ -36,7 +38,8 @@ class FoldingEngine:
 
     def _choose(self, row: int, number: int, waits: bool) -> int:
         pending = tuple(self._listed[i] for i in self.streams.awaited_by(row)) if waits else ()
-        return self._index[tuple(decision(self.policy, self._state(row), self._ask(number, pending)).x.tolist())]
+        found = decision(self._policy(row), self._state(row), self._ask(number, pending))
+        return self._index[tuple(found.x.tolist())]
 
     def observe(self, rows: Rows, numbers: Numbers, where: Places, y: Array) -> Array:
         seen = zip(rows.tolist(), numbers.tolist(), where.tolist(), y.tolist(), strict=True)
@@ -44,12 +47,12 @@ class FoldingEngine:
 
     def _observe(self, row: int, number: int, where: int, y: float) -> float:
         state = self._state(row)
-        surprise = self._surprise(state, number, where, y)
-        self._keep(row, self.policy.update(state, self._observation(number, where, y)))
+        policy = self._policy(row)
+        surprise = self._surprise(policy.belief(state, self._ask(number)), where, y)
+        self._keep(row, policy.update(state, self._observation(number, where, y)))
         return surprise
 
-    def _surprise(self, state: Any, number: int, where: int, y: float) -> float:
-        belief = self.policy.belief(state, self._ask(number))
+    def _surprise(self, belief: Belief, where: int, y: float) -> float:
         if not len(belief):
             return 0.0
         mean, std = (float(each[where]) for each in belief.predict(self.points))
@@ -62,11 +65,23 @@ class FoldingEngine:
     def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
         means, stds = np.empty((2, len(rows), len(self.points)))
         for i, (row, number) in enumerate(zip(rows.tolist(), numbers.tolist(), strict=True)):
-            belief = self.policy.belief(self._state(row), self._ask(number))
+            belief = self._policy(row).belief(self._state(row), self._ask(number))
             mean, std = belief.predict(self.points)
             location, scale = belief.units
             means[i], stds[i] = location + scale * mean, scale * std
         return means, stds
+
+    # --- keys that learn from each other ------------------------------------------------------------------------
+
+    def lesson(self, rows: Rows) -> dict[str, Any]:
+        """What these keys, who were taught nothing, know of the next one."""
+        return lesson(self.policies[0], [self._state(row) for row in rows.tolist()])
+
+    def teach(self, said: dict[str, Any]) -> None:
+        """New keys begin with this from now on."""
+        self.policies.append(taught(self.policies[0], said))
+
+    # --- states -----------------------------------------------------------------------------------------------------
 
     def _ask(self, number: int, pending: tuple[Point, ...] = ()) -> Ask:
         return Ask(number, float(number), pending, seed=self.seed)
@@ -75,7 +90,11 @@ class FoldingEngine:
         if row in self._states:
             self._states.move_to_end(row)
             return self._states[row]
-        return self._keep(row, reduce(self.policy.update, self._log(row), self.policy.start()))
+        policy = self._policy(row)
+        return self._keep(row, reduce(policy.update, self._log(row), policy.start()))
+
+    def _policy(self, row: int) -> AnyPolicy:
+        return self.policies[self.streams.lesson[row]]
 
     def _log(self, row: int) -> Iterable[Observation]:
         return map(self._observation, *(each.tolist() for each in self.streams.contents(row)))

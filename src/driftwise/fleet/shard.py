@@ -18,8 +18,10 @@ from driftwise import checks
 from driftwise.errors import ConflictError, DriftwiseError, InvalidInput, NotFoundError, StoreError
 from driftwise.fleet.alarms import Alarms
 from driftwise.fleet.engine import FleetEngine, Numbers
+from driftwise.fleet.folding import FoldingEngine
 from driftwise.fleet.journal import Journal, JournalEntry
 from driftwise.fleet.streams import Places, Rows, Streams
+from driftwise.fleet.together import CLASSES, SEASONED
 from driftwise.records import Array
 
 Key = str | int
@@ -51,8 +53,17 @@ class Outcomes:
 class Shard:
     """Asks and tells in batches, exactly once each."""
 
-    def __init__(self, definition: str, streams: Streams, engine: FleetEngine, journal: Journal, sign: float) -> None:
+    def __init__(
+        self,
+        definition: str,
+        streams: Streams,
+        engine: FleetEngine,
+        journal: Journal,
+        sign: float,
+        teacher: FoldingEngine | None = None,
+    ) -> None:
         self.definition, self.streams, self.engine, self.journal, self.sign = definition, streams, engine, journal, sign
+        self.teacher, self.lessons = teacher, list[Any]()  # what keys taught those that came later
         self.alarms = Alarms()
         self.keys: list[Key] = []
         self._row_of: dict[Key, int] = {}
@@ -85,7 +96,7 @@ class Shard:
         for key in keys:
             self._row_of[key] = len(self.keys)
             self.keys.append(key)
-        self.streams.add(len(keys))
+        self.streams.add(len(keys), len(self.lessons))
         self.alarms.add(len(keys))
 
     # --- ask --------------------------------------------------------------------------------------------------------
@@ -109,9 +120,25 @@ class Shard:
         self._check(rows, numbers, rewards)
         for part in _rounds(rows):
             total += self._tell(rows[part], numbers[part], rewards[part])
+        self._teach()
         if self._events > SNAPSHOT_AFTER:
             self.snapshot()
         return total
+
+    def _teach(self) -> None:
+        """If enough keys that were taught nothing have something to say, it is what new keys begin with."""
+        if self.teacher is None or len(self.lessons) == len(CLASSES):
+            return
+        seasoned = np.flatnonzero((self.streams.told >= SEASONED) & (self.streams.lesson == 0))
+        if len(seasoned) >= CLASSES[len(self.lessons)]:
+            said = self.teacher.lesson(seasoned[: CLASSES[len(self.lessons)]])
+            self._write(JournalEntry("lesson", {"lesson": _packed(said)}))
+            self._learned(said)
+
+    def _learned(self, said: Any) -> None:
+        assert self.teacher is not None
+        self.teacher.teach(said)
+        self.lessons.append(said)
 
     def _check(self, rows: Rows, numbers: Numbers, rewards: Array) -> None:
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(self):
@@ -227,13 +254,16 @@ class Shard:
         self._check_level()
         state = {f"streams.{name}": array for name, array in self.streams.state().items()}
         state |= {f"alarms.{name}": array for name, array in self.alarms.state().items()}
-        self.journal.snapshot(state | {"keys": _packed(self.keys), "definition": _packed(self.definition)})
+        texts = {"keys": self.keys, "definition": self.definition, "lessons": self.lessons}
+        self.journal.snapshot(state | {name: _packed(each) for name, each in texts.items()})
         self._events = 0
 
     def _recover(self) -> None:
         state = self.journal.latest()
         if state is not None:
             self._agree(_unpacked(state["definition"]))
+            for said in _unpacked(state["lessons"]):
+                self._learned(said)
             self._add(_unpacked(state["keys"]))
             self.streams.restore({n.removeprefix("streams."): a for n, a in state.items() if n.startswith("streams.")})
             self.alarms.restore({n.removeprefix("alarms."): a for n, a in state.items() if n.startswith("alarms.")})
@@ -257,6 +287,8 @@ class Shard:
             self._agree(_unpacked(arrays["definition"]))
         elif entry.kind == "keys":
             self._add(_unpacked(arrays["keys"]))
+        elif entry.kind == "lesson":
+            self._learned(_unpacked(arrays["lesson"]))
         elif entry.kind == "asked":
             self.streams.suggest(arrays["rows"], arrays["where"])
         else:

@@ -36,6 +36,7 @@ class Streams:
         self.size = 0
         self.asked = np.zeros(0, np.int32)  # the number of the newest suggestion
         self.told = np.zeros(0, np.int32)  # rewards so far
+        self.lesson = np.zeros(0, np.int32)  # what it began with: which of the lessons of `together`, 0 is none
         self.held = np.zeros(0, np.int64)  # observations that were ever put into the ring
         self.numbers, self.where = np.zeros((0, FIRST), np.int32), np.zeros((0, FIRST), np.int32)
         self.y = np.zeros((0, FIRST))
@@ -44,8 +45,8 @@ class Streams:
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
-    def add(self, count: int) -> None:
-        """`count` new keys, of which nothing is known."""
+    def add(self, count: int, lesson: int = 0) -> None:
+        """`count` new keys, of which nothing is known but what others taught."""
         size = self.size + count
         if size > len(self.asked):
             room = max(size, 2 * len(self.asked))
@@ -53,6 +54,7 @@ class Streams:
                 grown = np.zeros((room, *array.shape[1:]), array.dtype)
                 grown[: self.size] = array[: self.size]
                 setattr(self, name, grown)
+        self.lesson[self.size : size] = lesson
         self.size = size
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
