@@ -15,10 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import Result, Stopwatch, duration
+from driftwise import RBF, Candidates, Fleet
 from driftwise.fleet.journal import Journal, JournalEntry, frames, open_journal
 
 BATCH, ROUNDS = 1024, 400
 KEYS, WINDOW = 10_000, 64  # of the snapshot
+WARM, STEPS = 20, 100  # of the fleet
 TARGET = 100_000
 
 
@@ -30,6 +32,7 @@ def run() -> Iterator[Result]:
         yield line("files", ours, f"floor {BATCH / floor:,.0f}/s", floor)
         yield Result("… of which making the frame", ours=duration(coding))
         yield from recovery(journal, folder)
+        yield tells(folder)
     if store := os.environ.get("DRIFTWISE_BENCH_STORE"):
         there = open_journal(store, "bench")
         yield line("PostgreSQL", in_turns([lambda: there.append(batch())])[0])
@@ -96,3 +99,21 @@ def recovery(journal: Journal, folder: str) -> Iterator[Result]:
         f"a snapshot of {size:.1f} MB", ours=f"written {size / written:,.0f} MB/s, read {size / read:,.0f} MB/s"
     )
     journal.close()
+
+
+def tells(folder: str) -> Result:
+    """The tells of a whole fleet, of which the journal is a part. The asks between them are not counted."""
+    fleet, watch = small_fleet(folder), Stopwatch(time.perf_counter)
+    for step in range(WARM + STEPS):
+        asked = fleet.ask(range(BATCH))
+        watch(fleet.tell, asked, np.sin(5 * asked.points[:, 0] + step / 10))
+    fleet.close()
+    rate = BATCH * STEPS / sum(watch.seconds[WARM:])
+    what = f"durable tells of a fleet with {len(asked.space)} candidates, batches of {BATCH:,}, {fleet.engine}"
+    return Result(what, f"{rate:,.0f}/s", target=f"≥ {TARGET:,}/s", met=rate >= TARGET)
+
+
+def small_fleet(folder: str | None) -> Fleet:
+    """Whose beliefs cost little, so that the journal shows: a million of them fit into an engine's memory."""
+    space = Candidates([[i / 7] for i in range(8)], names=["x"])
+    return Fleet("bench", space, "sw-gp-ucb", path=folder, window=8, kernel=RBF(0.2))

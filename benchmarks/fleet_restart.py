@@ -19,13 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fleet_journal import on_disk
+from benchmarks.fleet_journal import on_disk, small_fleet
 from benchmarks.measure import Result, resident
-from driftwise import RBF, Candidates, Fleet
 
 KEYS = [int(n) for n in os.environ.get("DRIFTWISE_BENCH_KEYS", "10000,100000").split(",")]
-STEPS, BATCH, WINDOW = 20, 8192, 8
-SPACE = Candidates([[i / 7] for i in range(8)], names=["x"])
+STEPS, BATCH = 20, 8192
 SECONDS = 60.0  # in which a shard of a million keys is to be back
 
 
@@ -61,19 +59,15 @@ def part(what: str, folder: str, keys: int) -> dict[str, Any]:
     return json.loads(line)
 
 
-def opened(folder: str | None) -> Fleet:
-    return Fleet("bench", SPACE, "sw-gp-ucb", path=folder, window=WINDOW, kernel=RBF(0.2))
-
-
 def warm() -> None:
     """What a process does once: imports, and Numba's compiling."""
-    fleet = opened(None)
+    fleet = small_fleet(None)
     fleet.tell(fleet.ask([0]), [1.0])
 
 
 def work(folder: str, keys: int) -> dict[str, Any]:
     warm()
-    began, fleet = time.perf_counter(), opened(folder)
+    began, fleet = time.perf_counter(), small_fleet(folder)
     for step in range(STEPS):
         for first in range(0, keys, BATCH):
             batch = fleet.ask(range(first, min(first + BATCH, keys)))
@@ -84,7 +78,7 @@ def work(folder: str, keys: int) -> dict[str, Any]:
 def open_again(folder: str, keys: int) -> dict[str, Any]:
     warm()
     began = time.perf_counter()
-    fleet = opened(folder)
+    fleet = small_fleet(folder)
     seconds = time.perf_counter() - began
     megabytes, told = resident(), int(fleet.drift().told.sum())
     began = time.perf_counter()

@@ -13,6 +13,7 @@ from driftwise.gp.noise import location_scale
 from driftwise.records import Array
 
 BYTES = 1 << 30  # of the beliefs that are held in memory
+FEW = 16  # observations: to add up to so many one by one takes less time than to call LAPACK for each key
 
 
 def compiled_engine(terms: Terms, streams: Streams, *, memory: int = BYTES) -> WindowEngine:
@@ -42,7 +43,12 @@ class CompiledBeliefs:
 
     def fill(self, slots: Rows, counts: Places, where: Places, y: Array) -> None:
         self.mean[slots], self.var[slots], self.where[slots], self.Y[slots] = 0.0, self.terms.prior, where, y
-        for i in np.flatnonzero(counts).tolist():
+        few = counts <= FEW
+        for step in range(int(counts[few].max(initial=0))):
+            on = np.flatnonzero(few & (counts > step))
+            here = np.full(len(on), step, np.int32)
+            self.slide(slots[on], here, here, where[on, step], y[on, step], np.zeros(len(on)))
+        for i in np.flatnonzero(~few).tolist():
             m, slot = counts[i], slots[i]
             candidates, targets = where[i, :m], np.stack([y[i, :m], np.ones(m)])[: self.q]
             K = self.terms.kernel[candidates]  # (m, n)
