@@ -11,7 +11,7 @@ from driftwise.fleet import Outcomes
 from driftwise.fleet.streams import Streams
 
 POINTS = np.random.default_rng(5).random((40, 2))
-ENGINES = ["numpy", "compiled"]
+ENGINES = ["numpy", "compiled", "gpu"]
 POLICIES = {
     "sw-gp-ucb": {"window": 12},
     "r-gp-ucb": {"interval": 9},
@@ -21,9 +21,18 @@ POLICIES = {
 MODEL = {"kernel": dw.Matern(2.5, 0.3), "noise": 0.05}
 
 
-def made(engine, policy="sw-gp-ucb", **given):
+def need(engine):
+    """Skips where an engine cannot be had."""
     if engine == "compiled":
         pytest.importorskip("numba", reason="the compiled engine needs Numba")
+    if engine == "gpu":
+        pytest.importorskip("triton", reason="the engine on a GPU needs Triton")
+        if not pytest.importorskip("torch", reason="the engine on a GPU needs PyTorch").cuda.is_available():
+            pytest.skip("the engine on a GPU needs a CUDA device")
+
+
+def made(engine, policy="sw-gp-ucb", **given):
+    need(engine)
     options = MODEL | POLICIES[policy] | given
     return dw.Fleet("test", dw.Candidates(POINTS), policy, engine=engine, **options)
 
@@ -35,7 +44,8 @@ def rewards(points, keys, step):
     return 3 + np.sin(5 * points[:, 0] + phase + step / 20) + points[:, 1] + 0.2 * rng.standard_normal(len(points))
 
 
-BOTH = [("numpy", each) for each in POLICIES] + [("compiled", each) for each in ("sw-gp-ucb", "r-gp-ucb")]
+WINDOWS = ["sw-gp-ucb", "r-gp-ucb"]
+BOTH = [("numpy", each) for each in POLICIES] + [(engine, each) for engine in ENGINES[1:] for each in WINDOWS]
 
 
 @pytest.mark.parametrize(("engine", "policy"), BOTH)
@@ -88,10 +98,11 @@ def test_numpy_beliefs_are_those_of_a_study_to_the_bit():
     assert np.array_equal(std[0], expected[1])
 
 
-@pytest.mark.parametrize("policy", ["sw-gp-ucb", "r-gp-ucb"])
+@pytest.mark.parametrize("engine", ENGINES[1:])
+@pytest.mark.parametrize("policy", WINDOWS)
 @pytest.mark.parametrize("standardise", [False, True])
-def test_compiled_beliefs_are_those_of_dense_algebra(policy, standardise):
-    fleet = made("compiled", policy, standardise=standardise)
+def test_beliefs_in_windows_are_those_of_dense_algebra(engine, policy, standardise):
+    fleet = made(engine, policy, standardise=standardise)
     log = []
     for step in range(50):
         batch = fleet.ask(["k"])
@@ -113,7 +124,7 @@ def test_compiled_beliefs_are_those_of_dense_algebra(policy, standardise):
 
 def test_what_memory_holds_changes_no_bit():
     """Beliefs that were given up and made again from the streams are the same."""
-    pytest.importorskip("numba", reason="the compiled engine needs Numba")
+    need("compiled")
     from driftwise.fleet.compiled import compiled_engine
 
     large, small = made("compiled"), made("compiled")
@@ -298,7 +309,7 @@ def test_bad_input_is_refused(call, error, words):
 
 
 def test_compiled_engines_refuse_what_they_cannot_do():
-    pytest.importorskip("numba", reason="the compiled engine needs Numba")
+    need("compiled")
     with pytest.raises(InvalidInput, match="gp-ucb has none; use engine='numpy'"):
         made("compiled", "gp-ucb")
     with pytest.raises(InvalidInput, match=r"noise variance of at least 0\.003"):
