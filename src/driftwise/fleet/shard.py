@@ -132,8 +132,7 @@ class Shard:
         seasoned = np.flatnonzero((self.streams.told >= SEASONED) & (self.streams.lesson == 0))
         if len(seasoned) >= CLASSES[len(self.lessons)]:
             said = self.teacher.lesson(seasoned[: CLASSES[len(self.lessons)]])
-            self._write(JournalEntry("lesson", {"lesson": _packed(said)}))
-            self._learned(said)
+            self._record(JournalEntry("lesson", {"lesson": _packed(said)}))
 
     def _learned(self, said: Any) -> None:
         assert self.teacher is not None
