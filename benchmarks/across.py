@@ -20,12 +20,12 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 import driftwise as dw  # noqa: E402
+from driftwise.auto.policy import WIDTH  # noqa: E402
 from driftwise.environments.catalogue import grid  # noqa: E402
 from driftwise.lab.statistics import Interval, bootstrap  # noqa: E402
 from driftwise.lean.across import pooled  # noqa: E402
 from driftwise.lean.bank import LeanBank  # noqa: E402
 from driftwise.lean.step import LeanState, moments, observe, optimism  # noqa: E402
-from driftwise.policies.auto_lean import WIDTH  # noqa: E402
 from driftwise.records import Array  # noqa: E402
 
 KEYS, BEFORE, FIRST = 64, 60, 20

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.auto.policy import stretched
+from driftwise.auto.policy import LEVEL, WIDTH, stretched
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
 from driftwise.gp.time_kernels import Forgetting
@@ -23,11 +23,9 @@ from driftwise.policies.base import BasePolicy, Decision, an_instance, finite
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.spaces import Space, as_space
 
-LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
-EPSILONS = (0.0, 0.01, 0.05)
-RESTARTS = 2
-SCALES = (30.0, 120.0)
-WIDTH = 0.8
+EPSILONS = (0.0, 0.01, 0.05)  # drift per step
+RESTARTS = 2  # one that goes on since the last change, and one that is ready for the next
+SCALES = (50.0,)  # of smooth drift, in steps
 
 
 @dataclass(frozen=True)
