@@ -32,6 +32,7 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "gp-ucb": ("gp-ucb", {}),
 }
 OWN = ("auto with history", "auto told the covariance", "auto told nothing", "auto with another's history")
+RANDOM = "random choices"
 DRAWS = 2000  # of the bootstrap
 
 
@@ -60,8 +61,16 @@ def world(name: str, seed: int, horizon: int) -> tuple[Array, Recorded]:
     return (before - location) / scale, Recorded(rows, unordered(table.shape[1]), empirical(before), name=name)
 
 
+def random_regret(played: Recorded, horizon: int) -> float:
+    """What random choices lose on average."""
+    values = (played.value(t, played.space.points) for t in range(1, horizon + 1))
+    return float(sum(row.max() - row.mean() for row in values))
+
+
 def regret(label: str, name: str, seed: int, horizon: int) -> float:
     past, played = world(name, seed, horizon)
+    if label == RANDOM:
+        return random_regret(played, horizon)
     if label in OTHERS:
         which, options = OTHERS[label]
         policy = dw.policy(which, played.space, kernel=played.kernel, **options)
@@ -92,7 +101,7 @@ def main() -> None:
     found = {tuple(key): value for key, value in map(json.loads, lines)}
     with given.out.open("a", encoding="utf-8") as file:
         for name in given.recordings:
-            labels = (*OTHERS, *given.own)
+            labels = (*OTHERS, *given.own, RANDOM)
             seeds = range(given.first, given.first + given.seeds)
             for key in ((label, name, seed, given.horizon) for label in labels for seed in seeds):
                 if key not in found:
@@ -103,9 +112,9 @@ def main() -> None:
             print(f"{name}: {best} {of[best].mean():.1f}")
             for label in given.own:
                 low, high = interval(of[label], of[best])
-                print(
-                    f"  {label} {of[label].mean():.1f}, {of[label].mean() / of[best].mean():.2f} ({low:.2f}-{high:.2f})"
-                )
+                ratio, share = of[label].mean() / of[best].mean(), of[label] / of[RANDOM]
+                print(f"  {label} {of[label].mean():.1f}, {ratio:.2f} ({low:.2f}-{high:.2f}) of that", end=", ")
+                print(f"{share.mean():.2f} of random's, {share.max():.2f} at worst")
 
 
 if __name__ == "__main__":

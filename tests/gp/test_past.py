@@ -188,3 +188,30 @@ def test_the_same_table_gives_the_same_description_whatever_the_order_of_roundin
     rng = np.random.default_rng(2)
     shaken = TABLE * (1 + 1e-14 * rng.normal(size=TABLE.shape))
     assert codec.dumps(policy("auto", ARMS, history=shaken)) == codec.dumps(policy("auto", ARMS, history=TABLE))
+
+
+def low_rank(rows: int, arms: int, own: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A covariance of one common factor, one more and own parts, and rows drawn from it."""
+    rng = np.random.default_rng(seed)
+    loadings = np.column_stack([np.ones(arms), rng.standard_normal(arms)])
+    true = loadings @ loadings.T + own * np.eye(arms)
+    return true, rng.multivariate_normal(np.zeros(arms), true, size=rows)
+
+
+def test_a_covariance_of_few_factors_is_recovered():
+    true, rows = low_rank(20_000, 24, 0.2, seed=3)
+    known = past(Candidates(labels=[f"arm {i}" for i in range(24)]), rows)
+    found = known.scale**2 * known.about_level.matrix
+    assert np.abs(found - true).max() < 0.05 * true.max()
+    assert np.array(known.about_level.loadings).shape[1] <= 16
+    # two factors say it all: what a third one has is of the size of what arms have on their own
+    values = np.linalg.eigvalsh(found)[::-1]
+    assert values[2] < 0.3 < 10 * 0.3 < values[1]
+
+
+def test_independent_arms_have_nearly_a_diagonal():
+    rows = np.random.default_rng(4).standard_normal((200, 24))
+    C = past(Candidates(labels=[f"arm {i}" for i in range(24)]), rows).about_level.matrix
+    sizes = np.sqrt(np.diagonal(C))
+    apart = np.abs(C / np.outer(sizes, sizes) - np.eye(24)).max()
+    assert apart < 0.05 < np.abs(np.corrcoef(rows, rowvar=False) - np.eye(24)).max()  # the table's own: 0.2

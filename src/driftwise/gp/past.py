@@ -7,8 +7,8 @@ Rows are times and columns are candidates. With z = the table less its mean over
 S is taken about one level for all, so that it also knows which candidates were better than others; or about the mean of
 each, which is then where the belief begins. F is one common factor and an own part for each. The weight a is that of
 Ledoit and Wolf (2004), min(1, Σ_t ‖z_t z_tᵀ − S‖²/T² ÷ ‖S − F‖²): the less the table says about a covariance of this
-size, the larger. It is LEAST at least, so that C is positive definite. What is kept of C are its largest factors, RANK
-at most, and for each candidate the rest of its variance.
+size, the larger. It is LEAST at least, so that C is positive definite. What is kept of C are the factors that
+candidates share, RANK at most, and for each candidate the rest of its variance.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TRUST = 0.5  # standard deviation of how far means may be from those of the past
 RANK = 16  # factors at most
 DIGITS = 9
 LIKELIEST = (3, 2)  # kernels of time and noises that are kept
-ENOUGH = 0.9999  # of the variance, after which further factors are left out
+ROUNDS = 5  # of the estimate of factors and own parts
 
 Pace = tuple[tuple[TimeKernel, ...], tuple[float, ...]]
 
@@ -202,12 +202,22 @@ def _off_diagonal(S: Array) -> float:
 
 
 def factors(C: Array) -> tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]:
-    """The largest factors of a covariance, (n, r), and what they leave of each variance, (n,)."""
-    values, vectors = np.linalg.eigh(C)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    enough = 1 + int(np.searchsorted(np.cumsum(values), ENOUGH * values.sum()))
-    rank = min(enough, RANK, len(C))
-    L = vectors[:, :rank] * np.sqrt(values[:rank])
-    own = np.maximum(np.diagonal(C) - np.square(L).sum(axis=1), LEAST**2 * float(np.diagonal(C).mean()))
+    """The factors that candidates share, (n, r), and what they leave of each variance, (n,), of greatest likelihood.
+
+    Given the own parts ψ, with the eigenvalues λ and eigenvectors U of ψ^−½ C ψ^−½, it is L = ψ^½ U (λ − 1)^½
+    (Jöreskog 1967), of which the RANK largest are kept, and given L it is ψ = diag(C − LLᵀ). The first ψ is what the
+    others leave of each, 1/diag(C⁻¹). Eigenvectors of C itself would not do: of independent candidates they are any.
+    """
+    variances = np.diagonal(C)
+    least = LEAST**2 * float(variances.mean())
+    own = 1 / np.diagonal(np.linalg.inv(C))
+    for _ in range(ROUNDS):
+        own = np.maximum(own, least)
+        sizes = np.sqrt(own)
+        values, vectors = np.linalg.eigh(C / np.outer(sizes, sizes))
+        rank = max(min(int((values > 1 + LEAST).sum()), RANK), 1)
+        L = (sizes[:, None] * vectors * np.sqrt(np.maximum(values - 1 - LEAST, 0.0)))[:, : -rank - 1 : -1]
+        own = variances - np.square(L).sum(axis=1)
+    own = np.maximum(own, least)
     L = L * np.where(L[np.abs(L).argmax(axis=0), np.arange(rank)] < 0, -1.0, 1.0)  # the sign of a factor is arbitrary
     return tuple(map(_rounded, L)), _rounded(own)
