@@ -208,6 +208,26 @@ def test_an_interrupt_while_a_call_is_stored_leaves_what_the_journal_has(tmp_pat
         assert again.tell(batch, [1.0, 2.0]).new == (2 if method == "suggest" else 0)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_a_fleet_is_opened_by_its_name(tmp_path, policy, snapshot):
+    given = {"path": tmp_path, "shards": 2, "direction": "minimize", "seed": 7}
+    with made("numpy", policy, **given) as fleet:
+        assert fleet.drift().told.tolist() == []
+        fleet.tell(fleet.ask(["a", "b"]), [1.0, 2.0])
+        if snapshot:
+            fleet.snapshot()
+    with dw.Fleet.open("test", path=tmp_path) as again:
+        assert again.definition == fleet.definition
+        assert again.definition.text == fleet.definition.text
+        asked = again.ask(["a", "b"])
+    with made("numpy", policy, **given) as repeated:  # with its definition given again
+        assert repeated.tell(asked, [1.0, 2.0]).new == 2
+    with pytest.raises(NotFoundError, match="has no fleet 'other'"):
+        dw.Fleet.open("other", path=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2  # which made nothing
+
+
 def test_another_definition_is_refused(tmp_path):
     made("numpy", path=tmp_path).close()
     with pytest.raises(ConflictError, match="the fleet was made with"):

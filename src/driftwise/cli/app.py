@@ -22,6 +22,7 @@ FILES = {
     "environments": "lists",
     "suites": "suites",
     "study": "study",
+    "fleet": "fleet",
     "store": "store",
     "tune": "tune",
     "serve": "serve",

@@ -9,18 +9,21 @@ from importlib.util import find_spec
 from typing import Any
 
 from driftwise import checks
-from driftwise.errors import InvalidInput
+from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.fleet import together as learning
 from driftwise.fleet.engine import FleetEngine
 from driftwise.fleet.folding import STATES, FoldingEngine
 from driftwise.fleet.journal import Journal, JournalEntry, open_journal
-from driftwise.fleet.shard import Shard
+from driftwise.fleet.shard import Shard, unpacked
 from driftwise.fleet.streams import Streams
 from driftwise.fleet.windowed import Terms, terms_of
 from driftwise.policies import AnyPolicy
 from driftwise.policies.base import finite
 from driftwise.records import Array
 from driftwise.spaces import Space
+from driftwise.store import without_password
+from driftwise.store.files import as_path
+from driftwise.store.postgres_address import is_address
 from driftwise.study.description import Description, described
 
 ENGINES = ("numpy", "compiled", "gpu")
@@ -98,6 +101,23 @@ class Definition:
         how = {"engine": self.engine, "shards": self.shards, "together": self.together}
         return json.dumps({"study": self.study.to_json()} | how)
 
+    @classmethod
+    def stored(cls, name: str, path: str) -> Definition:
+        """The one of a fleet that exists, from the journal of its first shard."""
+        first = f"{name}-0"
+        if not is_address(path) and not (as_path(path) / first).is_dir():
+            raise _nowhere(name, path)
+        journal = open_journal(path, first)
+        try:
+            state = journal.latest()
+            held = state if state is not None else next((each.arrays for each in journal.entries()), None)
+        finally:
+            journal.close()
+        if held is None:
+            raise _nowhere(name, path)
+        data = json.loads(unpacked(held["definition"]))
+        return cls(name, Description.from_json(data.pop("study")), **data)
+
     def shard(self, path: str | None, at: int) -> Shard:
         """Shard number `at`, which goes on where its journal ends."""
         memory = self.policy.memory if self.terms is None else self.terms.memory
@@ -118,6 +138,10 @@ class Definition:
         from driftwise.fleet.compiled import compiled_engine
 
         return compiled_engine(self.terms, streams)
+
+
+def _nowhere(name: str, path: str) -> NotFoundError:
+    return NotFoundError(f"{without_password(path)} has no fleet {checks.shown(name)}; make it with Fleet(...)")
 
 
 class Nowhere(Journal):

@@ -135,11 +135,21 @@ class Fleet:
         **options: Any,
     ) -> None:
         settings = {"direction": direction, "patience": checks.count("patience", patience), "seed": seed}
-        self.definition = Definition.of(
+        definition = Definition.of(
             name, space, policy, options, settings, shards=shards, engine=engine, together=together
         )
-        self.path = None if path is None else os.fspath(path)
-        self._places = _opened(self.definition, self.path, checks.count("processes", processes, least=0))
+        self._begin(definition, path, processes)
+
+    @classmethod
+    def open(cls, name: str, *, path: str | os.PathLike[str], processes: int = 0) -> Fleet:
+        """The fleet of this name at `path`, as it was made: its definition is stored in its journal."""
+        made = cls.__new__(cls)
+        made._begin(Definition.stored(name, os.fspath(path)), path, processes)
+        return made
+
+    def _begin(self, definition: Definition, path: str | os.PathLike[str] | None, processes: int) -> None:
+        self.definition, self.path = definition, None if path is None else os.fspath(path)
+        self._places = _opened(definition, self.path, checks.count("processes", processes, least=0))
         self._lock = RLock()
 
     @property

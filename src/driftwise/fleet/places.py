@@ -45,7 +45,7 @@ def shard_of(keys: Sequence[Key], shards: int) -> Rows:
     """Which shard each key belongs to: a function of the key alone, the same everywhere and for ever."""
     if shards == 1:
         return np.zeros(len(keys), np.int64)
-    texts = (key.encode() if isinstance(key, str) else b"#%d" % key for key in keys)
+    texts = ((key if isinstance(key, str) else f"#{key}").encode(errors="surrogatepass") for key in keys)
     return np.array([zlib.crc32(text) for text in texts], np.int64) % shards
 
 

@@ -87,7 +87,7 @@ class Shard:
             if not create:
                 raise NotFoundError(f"the fleet has no key {checks.shown(new[0])}; it has {len(self):,} others")
             for key in new:
-                _check_key(key)
+                check_key(key)
             self._record(JournalEntry("keys", {"keys": _packed(new)}))
             found = [self._row_of[key] for key in keys]
         return np.array(found, np.int64)
@@ -260,10 +260,10 @@ class Shard:
     def _recover(self) -> None:
         state = self.journal.latest()
         if state is not None:
-            self._agree(_unpacked(state["definition"]))
-            for said in _unpacked(state["lessons"]):
+            self._agree(unpacked(state["definition"]))
+            for said in unpacked(state["lessons"]):
                 self._learned(said)
-            self._add(_unpacked(state["keys"]))
+            self._add(unpacked(state["keys"]))
             self.streams.restore({n.removeprefix("streams."): a for n, a in state.items() if n.startswith("streams.")})
             self.alarms.restore({n.removeprefix("alarms."): a for n, a in state.items() if n.startswith("alarms.")})
         begun = state is not None
@@ -283,11 +283,11 @@ class Shard:
     def _replay(self, entry: JournalEntry) -> None:
         arrays = entry.arrays
         if entry.kind == "definition":
-            self._agree(_unpacked(arrays["definition"]))
+            self._agree(unpacked(arrays["definition"]))
         elif entry.kind == "keys":
-            self._add(_unpacked(arrays["keys"]))
+            self._add(unpacked(arrays["keys"]))
         elif entry.kind == "lesson":
-            self._learned(_unpacked(arrays["lesson"]))
+            self._learned(unpacked(arrays["lesson"]))
         elif entry.kind == "asked":
             self.streams.suggest(arrays["rows"], arrays["where"])
         else:
@@ -309,7 +309,8 @@ def _rounds(rows: Rows) -> Iterator[Any]:
         yield np.flatnonzero(occurrence == each)
 
 
-def _check_key(key: Any) -> None:
+def check_key(key: Any) -> None:
+    """Refuse what cannot be a key."""
     if isinstance(key, bool) or not isinstance(key, str | int):
         raise InvalidInput(f"a key must be a string or a whole number, got {checks.shown(key)}")
 
@@ -318,7 +319,7 @@ def _packed(value: Any) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(value).encode(), np.uint8)
 
 
-def _unpacked(packed: NDArray[np.uint8]) -> Any:
+def unpacked(packed: NDArray[np.uint8]) -> Any:
     return json.loads(packed.tobytes())
 
 
