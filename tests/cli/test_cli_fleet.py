@@ -145,6 +145,6 @@ def test_another_definition_is_a_conflict(good, refused):
 
 def test_bench_compares_in_one_run(monkeypatch):
     monkeypatch.setattr("driftwise.fleet.build.find_spec", lambda package: None)  # to compile takes seconds
-    found = {each.what: each for each in timings(Workload(keys=16, window=4, candidates=8, steps=1))}
+    found = {each.what: each for each in timings(Workload(keys=16, window=4, candidates=8, steps=1, durable=8))}
     assert all(each.rate > 0 and (not each.beside or each.beside in found) for each in found.values())
-    assert {"a loop over studies in memory", "engine numpy", "durable tells, batches of 1,024"} <= set(found)
+    assert {"a loop over studies in memory", "engine numpy", "durable tells, batches of 8"} <= set(found)

@@ -21,7 +21,6 @@ from driftwise.records import Array
 from driftwise.spaces import Candidates
 from driftwise.study import Study
 
-DURABLE = 1024  # rewards in a batch that is written
 OPTIONS: dict[str, Any] = {"noise": 0.01, "standardise": False}
 
 
@@ -42,6 +41,7 @@ class Workload:
     window: int = 64
     candidates: int = 256
     steps: int = 10
+    durable: int = 1024  # rewards in a batch that is written
 
     def points(self) -> Array:
         return np.random.default_rng(0).random((self.candidates, 2))
@@ -66,9 +66,9 @@ def timings(work: Workload) -> Iterator[Pace]:
     yield Pace(one, _fleet(work, engine=best, shards=1, processes=1), f"engine {best}")
     yield Pace(f"engine {best}, 2 processes", _fleet(work, engine=best, shards=2, processes=2), one)
     with tempfile.TemporaryDirectory() as folder:
-        floor = f"the journal alone, batches of {DURABLE:,}"
+        floor = f"the journal alone, batches of {work.durable:,}"
         yield Pace(floor, _journal(work, Path(folder)))
-        yield Pace(f"durable tells, batches of {DURABLE:,}", _tells(work, Path(folder), best), floor)
+        yield Pace(f"durable tells, batches of {work.durable:,}", _tells(work, Path(folder), best), floor)
 
 
 def machine() -> str:
@@ -121,7 +121,7 @@ def _fleet(work: Workload, **given: Any) -> float:
 
 
 def _tells(work: Workload, folder: Path, engine: str) -> float:
-    keys = list(range(DURABLE))
+    keys = list(range(work.durable))
     with work.fleet(path=folder, engine=engine) as fleet:
 
         def step(number: int) -> float:
@@ -135,7 +135,7 @@ def _tells(work: Workload, folder: Path, engine: str) -> float:
 
 
 def _journal(work: Workload, folder: Path) -> float:
-    rows, reals = np.arange(DURABLE), np.zeros(DURABLE)
+    rows, reals = np.arange(work.durable), np.zeros(work.durable)
     told: dict[str, Any] = {"rows": rows, "numbers": rows.astype(np.int32), "rewards": reals, "surprises": reals}
     journal = open_journal(folder, "floor")
 
@@ -145,6 +145,6 @@ def _journal(work: Workload, folder: Path) -> float:
         return perf_counter() - began
 
     try:
-        return _rate(DURABLE, step, work)
+        return _rate(work.durable, step, work)
     finally:
         journal.close()
