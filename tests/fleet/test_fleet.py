@@ -279,7 +279,7 @@ def test_alarms_ring_when_the_world_changes_and_hardly_else():
     assert (moved.last_alarm[10:] > 40).mean() > 0.9
 
 
-def test_new_keys_begin_with_what_others_learned(tmp_path):
+def test_new_keys_begin_with_what_others_learned(tmp_path, monkeypatch):
     """As well as the policy with the pooled prior, after a restart, too; and keys that were there stay as they were."""
     space = dw.Candidates(np.linspace(0, 1, 12)[:, None])
     given = {"policy": "auto-lean", "window": 16, "together": True}
@@ -290,12 +290,21 @@ def test_new_keys_begin_with_what_others_learned(tmp_path):
         fleet.tell(batch, truth[batch.where] + 0.1 * np.random.default_rng(seed).standard_normal(len(keys)))
         return batch.where.tolist()
 
-    with dw.Fleet("learning", space, path=tmp_path, **given) as fleet, dw.Fleet("alone", space, **given) as alone:
-        for seed in range(24):
-            assert step(fleet, old, seed) == step(alone, old, seed)
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with dw.Fleet("alone", space, **given) as alone:
+        with dw.Fleet("learning", space, path=tmp_path, **given) as fleet, monkeypatch.context() as patch:
+            for seed in range(23):
+                assert step(fleet, old, seed) == step(alone, old, seed)
+            patch.setattr(type(fleet._places[0].shard), "_teach", killed)
+            with pytest.raises(KeyboardInterrupt):  # the rewards are stored, and what they teach is not
+                step(fleet, old, 23)
+        fleet = dw.Fleet("learning", space, path=tmp_path, **given)
         assert len(fleet._places[0].shard.lessons) == 1
         later = [step(fleet, ["new", 3], seed) for seed in range(3)]
         step(alone, [3], 0)
+        fleet.close()
     with dw.Fleet("learning", space, path=tmp_path, **given) as again:
         taught = again._places[0].shard.engine.policies[1]
         assert taught.prior.strength > 0

@@ -272,6 +272,7 @@ class Shard:
             begun = True
         if not begun:
             self.journal.append(JournalEntry("definition", {"definition": _packed(self.definition)}))
+        self._teach()  # which a kill may have prevented
 
     def _agree(self, definition: str) -> None:
         if definition != self.definition:
