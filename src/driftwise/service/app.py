@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
 from collections.abc import AsyncIterator
@@ -22,6 +23,7 @@ from driftwise.service.service import Service, service_of
 from driftwise.service.settings import ServiceSettings
 from driftwise.service.telemetry import Telemetry
 
+READY_SECONDS = 5.0  # within which a store that is there answers
 PARTS = ("dashboard", "flags", "metrics", "sources")  # packages with `install`, where they are present
 
 
@@ -94,7 +96,11 @@ def _health() -> APIRouter:
     async def ready(request: Request) -> Health:
         """Whether the store answers, too. A load balancer should send requests only if it does."""
         service = service_of(request)
-        await service.studies.run(lambda: service.database.counts(()))
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await service.studies.run(lambda: service.database.counts(()))
+        except TimeoutError:
+            raise problems.Refused(503, f"the store must answer within {READY_SECONDS:g} s; wait for it") from None
         return Health(status="ok")
 
     return router
