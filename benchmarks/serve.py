@@ -21,7 +21,7 @@ from driftwise import RBF, Candidates, Study
 
 CLIENTS, STUDIES = 32, 64
 TELLS = int(os.environ.get("DRIFTWISE_BENCH_TELLS", "6400"))
-ASKS = 40
+ASKS = 100
 MANY = int(os.environ.get("DRIFTWISE_BENCH_STUDIES", "10000"))
 STREAMS = 1000
 GRID = {"type": "Candidates", "coordinates": [[i / 199] for i in range(200)], "names": ["x"]}
@@ -49,21 +49,22 @@ async def _tells(store: str, kind: str) -> list[Result]:
                 path = f"/v1/studies/{study}/tell"
                 await load.timed(lambda path=path, body=body: wires[number].call("POST", path, body), seconds, errors)
 
-        used, began = load.cpu_seconds(pid), time.perf_counter()
+        used, own, began = load.cpu_seconds(pid), time.process_time(), time.perf_counter()
         await asyncio.gather(*(client(i) for i in range(CLIENTS)))
-        wall, used = time.perf_counter() - began, load.cpu_seconds(pid) - used
+        wall, used, own = time.perf_counter() - began, load.cpu_seconds(pid) - used, time.process_time() - own
         told = [await wires[0].call("GET", f"/v1/studies/bench-{i}") for i in range(STUDIES)]
-        lost = len(todo) - sum(answer["counts"]["told"] for _, answer in told)
+        lost = abs(len(todo) - sum(answer["counts"]["told"] for _, answer in told))
         for wire in wires:
             wire.close()
     rate, worst = len(todo) / wall, load.quantile(seconds, 0.99)
     target = "≥ 1,500/s, p99 ≤ 150 ms" if kind == "PostgreSQL" else ""
     met = rate >= 1500 and worst <= 0.15 and not errors and not lost if target else None
     what = f"tells, {CLIENTS} clients, {STUDIES} studies, {kind}, synced"
-    said = f"{rate:,.0f}/s, p99 {1e3 * worst:.0f} ms, {len(errors)} errors, {lost} lost"
+    said = f"{rate:,.0f}/s, p99 {1e3 * worst:.0f} ms, {len(errors)} errors, {lost} lost or doubled"
+    each = f"{1e3 * used / len(todo):.2f} ms a tell, of the clients {1e3 * own / len(todo):.2f} ms"
     return [
         Result(what, ours=said, target=target, met=met),
-        Result(f"… of which the service's own time, {kind}", ours=f"{1e3 * used / len(todo):.2f} ms a tell"),
+        Result(f"… processor time of the service, {kind}", ours=each),
     ]
 
 
@@ -96,28 +97,36 @@ async def _asks(store: str, kind: str) -> list[Result]:
     options: dict[str, Any] = {"window": 100, "kernel": RBF(0.2)}
     space = Candidates(np.linspace(0, 1, 200)[:, None], names=["x"])
     memory = Study("here", space, "sw-gp-ucb", **options)
-    async with load.service(store) as (port, _):
+    async with load.service(store) as (port, pid):
         wire = await load.Wire.to(port)
         kernel = {"type": "RBF", "lengthscale": 0.2}
         body = {"name": "asked", "space": GRID, "policy": "sw-gp-ucb", "options": {"window": 100, "kernel": kernel}}
         await wire.call("POST", "/v1/studies", body)
         there, here = list[float](), list[float]()
+        used = own = 0.0
         for i in range(ASKS + 120):
+            used -= load.cpu_seconds(pid) if i >= 120 else 0.0
             began = time.perf_counter()
             _, answer = await wire.call("POST", "/v1/studies/asked/ask", {})
             there.append(time.perf_counter() - began)
+            used += load.cpu_seconds(pid) if i >= 120 else 0.0
             s = answer["suggestions"][0]
             reward = float(np.sin(9 * s["params"]["x"]) + i % 7)
             await wire.call("POST", "/v1/studies/asked/tell", {"suggestion": s["id"], "reward": reward})
-            began = time.perf_counter()
-            own = memory.ask()
+            began, own = time.perf_counter(), own - (time.process_time() if i >= 120 else 0.0)
+            asked = memory.ask()
             here.append(time.perf_counter() - began)
-            memory.tell(own, reward)
+            own += time.process_time() if i >= 120 else 0.0
+            memory.tell(asked, reward)
         wire.close()
     over = 1e3 * (float(np.median(there[-ASKS:])) - float(np.median(here[-ASKS:])))
     what = f"an ask of sw-gp-ucb (window 100, 200 candidates), over the policy's own time, {kind}"
     theirs = f"{1e3 * float(np.median(here[-ASKS:])):.1f} ms in memory"
-    return [Result(what, ours=f"{over:.1f} ms more", theirs=theirs, target="≤ 6 ms", met=over <= 6)]
+    cpu = f"{1e3 * (used - own) / ASKS:.1f} ms more"
+    return [
+        Result(what, ours=f"{over:.1f} ms more", theirs=theirs, target="≤ 6 ms", met=over <= 6),
+        Result("… in processor time", ours=cpu, theirs=f"{1e3 * own / ASKS:.1f} ms in memory"),
+    ]
 
 
 async def _many(store: str, kind: str) -> list[Result]:
