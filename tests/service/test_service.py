@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import httpx
 import pytest
 
@@ -82,3 +85,35 @@ def test_a_study_cannot_import_a_module(served, tmp_path):
         answer = httpx.post(f"{url}/v1/studies", json={"name": "a", "space": {}, **body})
         assert answer.status_code == 422
         assert "--allow-import" in answer.json()["fix"]
+
+
+def test_the_short_way_answers_as_the_ordinary_one(served, tmp_path):
+    url = served(tmp_path / "a.db")
+    study = Study("a/b", {"x": Float(0, 1)}, "random", path=url)
+    asked = study.ask(key="k")
+    bodies = [
+        ("ask", {"key": "k"}),
+        ("tell", {"suggestion": asked.id, "reward": 1}),
+        ("observe", {"params": {"x": 0.5}, "reward": 2.0, "key": "o"}),
+        ("observe", {"params": {"x": 7}, "reward": 2.0}),
+        ("tell", {"suggestion": asked.id, "reward": 2.0}),
+        ("tell", {"suggestion": "9-none", "reward": 2.0}),
+        ("tell", {"suggestion": asked.id, "reward": "1"}),
+        ("tell", {"suggestion": asked.id, "other": 1}),
+        ("tell", None),
+    ]
+    for name in ("a%2Fb", "none", "n" * 900):
+        for what, body in bodies:
+            study.tell(asked, 1.0)
+            study.observe({"x": 0.5}, 2.0, key="o")  # from now on nothing is new
+            quick, ordinary = (
+                httpx.post(
+                    f"{url}/v1/studies/{name}/{what}",
+                    content="{" if body is None else json.dumps(body),
+                    headers={"Content-Type": kind},
+                )
+                for kind in ("application/json", "application/json; charset=utf-8")
+            )
+            assert (quick.status_code, quick.json()) == (ordinary.status_code, ordinary.json())
+    answered = httpx.get(f"{url}/metrics").text
+    assert set(re.findall('route="([^"]*/tell)"', answered)) == {"/v1/studies/{name}/tell"}

@@ -15,6 +15,7 @@ from fastapi import APIRouter, FastAPI, Request
 
 from driftwise.service import access, problems
 from driftwise.service.api import asking, events, log, saying, sessions, studies
+from driftwise.service.api.quick import Quick
 from driftwise.service.api.replies import Health
 from driftwise.service.headers import Headers
 from driftwise.service.limits import Bounded
@@ -66,12 +67,13 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     app.state.service = service
     problems.install(app, settings)
-    app.include_router(asking.often, prefix="/v1")  # what is called often is found first
+    app.include_router(asking.often)
     for module in (asking, saying, log, studies, sessions, events):
         app.include_router(module.router, prefix="/v1")
     app.include_router(_health())
     background = [made for part in _parts() if (made := part.install(app, service)) is not None]
 
+    app.add_middleware(Quick, router=asking.often)
     app.add_middleware(Bounded, settings=settings)
     app.add_middleware(Headers, settings=settings, needs_token=partial(access.needs_token, service))
     app.add_middleware(Logged, telemetry=Telemetry(), requests=service.requests)

@@ -36,16 +36,23 @@ class Telemetry:
         if self._tracer is None:
             yield lambda route, status, seconds: None
             return
+        method = scope["method"]
+        if isinstance(self._trace.get_tracer_provider(), self._trace.ProxyTracerProvider):  # nobody collects spans
+            yield lambda route, status, seconds: self._seconds.record(seconds, _facts(method, route, status))
+            return
         carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         kind = self._trace.SpanKind.SERVER
-        method = scope["method"]
         with self._tracer.start_as_current_span(method, context=self._extract(carrier), kind=kind) as span:
 
             def done(route: str | None, status: int, seconds: float) -> None:
-                facts = {"http.request.method": method, "http.response.status_code": status}
-                facts |= {"http.route": route} if route else {}
+                facts = _facts(method, route, status)
                 span.update_name(f"{method} {route}" if route else method)
                 span.set_attributes(facts)
                 self._seconds.record(seconds, facts)
 
             yield done
+
+
+def _facts(method: str, route: str | None, status: int) -> dict[str, str | int]:
+    facts: dict[str, str | int] = {"http.request.method": method, "http.response.status_code": status}
+    return facts | {"http.route": route} if route else facts

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Request
 from driftwise.records import Receipt, Suggestion
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import AbandonBody, AskBody, CorrectBody, ObserveBody, RetractBody, TellBody
-from driftwise.service.api.quick import QuickRoute
+from driftwise.service.api.quick import STUDIES
 from driftwise.service.api.replies import SuggestedReply
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 
 router = APIRouter(prefix="/studies/{name}", tags=["ask and tell"])
-often = APIRouter(prefix="/studies/{name}", tags=["ask and tell"], route_class=QuickRoute)
+often = APIRouter(prefix=f"{STUDIES}/{{name}}", tags=["ask and tell"])  # which `quick` answers
 Asks = Annotated[Caller, needs("ask")]
 Tells = Annotated[Caller, needs("tell")]
 Admin = Annotated[Caller, needs("admin")]
