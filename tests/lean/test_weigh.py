@@ -14,7 +14,7 @@ from driftwise.lean.weigh import log_densities, weigh
 from driftwise.lean.window import Units
 from lean_bank import POINTS, bank, run, times
 
-UNITS = Units(np.array([0.4]), np.array([1.7]), np.array([4.0]))
+UNITS = Units(np.array([0.4]), np.array([1.7]), np.array([4.0]), np.array([np.inf]))
 
 
 def integrated(made, state, s, d, where, number, y):

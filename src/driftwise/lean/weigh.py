@@ -28,7 +28,7 @@ def shape_and_rate(b: Beliefs, units: Units) -> tuple[Array, Array]:
 
 def log_densities(bank: LeanBank, b: Beliefs, units: Units, j: Places, y: Array) -> Array:
     """The log density of the target of a reward y at candidate j, by each expert: (k, S, D)."""
-    keys, (location, scale, _) = np.arange(len(j)), units
+    keys, location, scale = np.arange(len(j)), units.location, units.scale
     level = location[:, None, None]
     mean = b.mean[keys, ..., j]  # (k, S, D, 2)
     miss = ((y - location)[:, None, None] - mean[..., 0] + level * mean[..., 1]) / scale[:, None, None]

@@ -16,7 +16,7 @@ from driftwise.lean.bank import LeanBank
 from driftwise.records import Array
 
 CLIPPED = 6.0  # scales from the location beyond which a reward is read as if it were there
-SEVERAL = 5.0  # places from which on it is
+SEVERAL = 8  # observations from which on it is
 EMPTY = 1 << 62
 NEWER = 1 << 40  # beyond any number
 
@@ -65,11 +65,15 @@ class WindowSlots(NamedTuple):
 
 
 class Units(NamedTuple):
-    """Of rewards, (k,) each: a reward is location + scale · target. `places` is of how many they were found."""
+    """Of rewards, (k,) each: a reward is location + scale · target. `places` is of how many they were found.
+
+    `reach` is how far from the location a reward is believed.
+    """
 
     location: Array
     scale: Array
     places: Array
+    reach: Array
 
     @classmethod
     def of(cls, bank: LeanBank, held: WindowSlots, origin: Array) -> Units:
@@ -88,12 +92,12 @@ class Units(NamedTuple):
         scale = np.sqrt(squares / np.interp(places, np.arange(len(bank.quantiles)), bank.quantiles))
         # rewards that differ only by rounding have no scale
         some = scale > 1e-12 * np.abs(held.y).max(axis=1, initial=0.0)
-        return cls(location, np.where(some, scale, 1.0), places)
+        reach = np.where(some & (held.filled.sum(axis=1) >= SEVERAL), CLIPPED * scale, np.inf)
+        return cls(location, np.where(some, scale, 1.0), places, reach)
 
     def clipped(self, y: Array) -> Array:
         """A reward far from all others is read as one at the end of their range: one wrong reading does little harm."""
-        reach = np.where(self.places >= SEVERAL, CLIPPED * self.scale, np.inf)
-        return np.clip(y, self.location - reach, self.location + reach)
+        return np.clip(y, self.location - self.reach, self.location + self.reach)
 
 
 class Recent(NamedTuple):

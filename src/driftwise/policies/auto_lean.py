@@ -25,12 +25,16 @@ from driftwise.spaces import Space, as_space
 
 EPSILONS = (0.0, 0.01, 0.05)  # drift per step
 RESTARTS = 2  # one that goes on since the last change, and one that is ready for the next
+LEAST = 1e-3  # noise, relative to the signal's variance, from which on an updated inverse is accurate
 SCALES = (50.0,)  # of smooth drift, in steps
 
 
 @dataclass(frozen=True)
 class AutoLean(BasePolicy[LeanState]):
     """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over a dozen experts e: shapes × drifts, on `window` observations.
+
+    It needs no settings, and finitely many candidates. Experts are those of `driftwise.lean`. Time is the number of the
+    step. O(w² + w·n) per step and expert, and O(w³ + w²·n) more every `span` steps, however long it runs.
 
     >>> from driftwise import Candidates
     >>> policy = AutoLean.of(Candidates([[0.0], [1.0]]))
@@ -55,7 +59,7 @@ class AutoLean(BasePolicy[LeanState]):
     def __post_init__(self) -> None:
         self.settle(
             kernels=lambda name, given: checks.each(name, given, as_kernel, "(RBF(0.2),)"),
-            noises=lambda name, given: checks.each(name, given, checks.positive, "(0.01,)"),
+            noises=lambda name, given: checks.each(name, given, _noise, "(0.01,)"),
             forgetting=lambda name, given: checks.each(name, given, _epsilon, "(0.0, 0.01)"),
             restarts=partial(checks.count, least=0),
             trends=lambda name, given: checks.each(name, given, checks.positive, "(60.0,)"),
@@ -68,8 +72,10 @@ class AutoLean(BasePolicy[LeanState]):
         if not S or len(self.noises) != S or not D:
             got = f"{S} kernels, {len(self.noises)} noises and {D} drifts"
             raise InvalidInput(f"auto-lean needs a noise for each kernel, and a drift at least, got {got}")
-        what = f"{S} matrices of {n:,} × {n:,} candidates, and {S * D} of {self.window} × {self.window} observations"
-        limits.check(self.name, S * n**2 + S * D * self.window**2, what, "give fewer candidates, or use sw-gp-ucb")
+        w, span = self.window, self.span
+        held = f"{S * D} of {w:,} × {w:,} and one of {span:,} × {span:,} observations"
+        what = f"{S} matrices of {n:,} × {n:,} candidates, {held}"
+        limits.check(self.name, S * n**2 + S * D * w**2 + span**2, what, "give fewer of these, or use sw-gp-ucb")
         self.prior.shares(S, D)
         self.prior.expected(n)
 
@@ -231,6 +237,13 @@ def default_shapes(space: Space) -> tuple[tuple[Kernel, ...], tuple[float, ...]]
     sides = stretched(space)
     rough, smooth = Matern(2.5, tuple((0.25 * sides).tolist())), RBF(tuple((0.25 * sides).tolist()))
     return (Sum(rough, Level(LEVEL)), Sum(smooth, Level(LEVEL))), (0.03, 0.01)
+
+
+def _noise(name: str, given: Any) -> float:
+    noise = checks.positive(name, given)
+    if noise < LEAST:
+        raise InvalidInput(f"noises must be at least {LEAST} of the signal's variance, got {noise}; A⁻¹ is updated")
+    return noise
 
 
 def _epsilon(name: str, given: Any) -> float:
