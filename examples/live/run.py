@@ -27,6 +27,7 @@ def tune(stack: Stack) -> Study:
     study = Study(
         "web",
         {"level": Int(1, 9), "slots": Int(1, 64, log=True)},
+        "auto-lean",
         path=stack.driftwise,
         direction="minimize",
         seed=0,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from driftwise.auto.drift_history import FEW
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Limit
 from driftwise.records import Params, Recommendation, Suggestion
@@ -69,8 +70,8 @@ def changes(study: Study) -> Json:
 
 
 def _explains(study: Study) -> bool:
-    """Whether the policy says how the world moves, and has seen something."""
-    return hasattr(study.policy, "diagnose") and study.describe().counts.rewards > 0
+    """Whether the policy says how the world moves, and has seen enough for it."""
+    return hasattr(study.policy, "diagnose") and study.describe().counts.rewards >= FEW
 
 
 def head(study: Study, context: Params | None = None) -> Json:
@@ -126,7 +127,7 @@ def rewards(study: Study, first: int = 1, last: int | None = None) -> Json:
 def _surprising(study: Study, found: Sequence[Reading]) -> list[bool]:
     """Which of the observations that still count lie far from what is believed now."""
     count = study.describe().counts
-    if not _explains(study) or count.rewards < 3:
+    if not _explains(study):
         return [False] * len(found)
     drift = study.drift()
     recent = count.last - math.ceil(drift.in_use)

@@ -2,8 +2,8 @@
 
 import { h, number, s } from "./dom.js";
 
-const WIDE = 720;
-const NARROW = 460; // of charts that stand side by side
+const NARROW = 460; // of charts that stand side by side, and of all on a phone: letters stay legible
+const WIDE = matchMedia("(max-width: 40rem)").matches ? NARROW : 720;
 const LEFT = 58;
 const BOTTOM = 30;
 const TOP = 10;
@@ -168,8 +168,8 @@ export function map(data, quantity) {
   return frame([WIDE, height], `Expected ${quantity} over ${data.across} and ${data.up}`,
     `best at ${number(data.best[0])} and ${number(data.best[1])}`,
     data.mean.map((row, j) => row.map((value, i) => s("rect", {
-      class: "cell", "shape-rendering": "crispEdges", x: (LEFT + wide * i).toFixed(1), y: (height - BOTTOM - tall * (j + 1)).toFixed(1),
-      width: wide.toFixed(1), height: tall.toFixed(1), "fill-opacity": shade(value).toFixed(3),
+      class: "cell", "shape-rendering": "crispEdges", x: (LEFT + wide * i).toFixed(3), y: (height - BOTTOM - tall * (j + 1)).toFixed(3),
+      width: wide.toFixed(3), height: tall.toFixed(3), "fill-opacity": shade(value).toFixed(3),
     }, s("title", null, `${number(columns[i])}, ${number(lines[j])}: ${plus(value, data.std[j][i])}`)))),
     s("g", { class: "dots hollow" }, data.asked.filter((each) => !each[2]).map(([a, b]) => s("circle", { cx: cx(a), cy: cy(b), r: 2.4 }))),
     s("g", { class: "failed" }, data.asked.filter((each) => each[2]).map(([a, b]) => cross(cx(a), cy(b)))),

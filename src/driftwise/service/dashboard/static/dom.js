@@ -30,6 +30,8 @@ export function number(value, digits = 4) {
   return String(Number(value.toPrecision(digits)));
 }
 
+export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 export const percent = (value) => `${Math.round(100 * value)}%`;
 
 export function setting(params) {

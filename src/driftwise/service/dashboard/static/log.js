@@ -16,7 +16,7 @@ export function log(target, name, changed) {
     const data = await get(of(name, "log"), { before });
     if (editing) return;
     const may = (document.body.dataset.may ?? "").split(" ").includes("admin");
-    const columns = ["number", "at", "setting", "outcome", "", ...(may ? ["correct"] : [])];
+    const columns = ["number", "outcome", "setting", "at", "", ...(may ? ["correct"] : [])];
     show(table, data.rows.length
       ? h("table", null, h("thead", null, h("tr", null, columns.map((text) => text
         ? h("th", { scope: "col" }, text)
@@ -29,8 +29,9 @@ export function log(target, name, changed) {
   function line(row, may) {
     const measures = Object.entries(row.measures).map(([measure, value]) => `${measure} ${number(value)}`).join(", ");
     return h("tr", null,
-      h("td", null, String(row.number)), h("td", null, number(row.at)), h("td", null, setting({ ...row.params, ...row.context })),
+      h("td", null, String(row.number)),
       h("td", null, row.failed ? h("span", { class: "badge doubt" }, "failed") : number(row.reward), measures ? ` (${measures})` : ""),
+      h("td", null, setting({ ...row.params, ...row.context })), h("td", null, number(row.at)),
       h("td", null, row.corrected ? h("span", { class: "badge" }, "corrected") : ""),
       may ? h("td", null, h("button", { type: "button", onclick: (event) => edit(event.target.closest("tr"), row) }, "Correct")) : null);
   }

@@ -94,7 +94,7 @@ export async function study(target, name) {
         chart.line(time.moments.map((m) => [m[0], m[1]]), { x: "number of the observation", y: "rate of drift" },
           time.moments.filter((m) => m[3]).map((m) => [m[0], m[1]])),
         chart.line(time.moments.map((m) => [m[0], m[2]]), { x: "number of the observation", y: "observations in use" })]
-      : h("p", { class: "muted" }, "Only the policy auto says how the world moved."));
+      : h("p", { class: "muted" }, "Only the policy auto says how the world moved, once it has some rewards."));
     await loadRewards();
   });
 
@@ -147,7 +147,7 @@ function rules(head) {
 }
 
 function world(drift, forecast) {
-  if (!drift) return h("p", { class: "muted" }, "Only the policy auto says how the world moves.");
+  if (!drift) return h("p", { class: "muted" }, "Only the policy auto says how the world moves, once it has some rewards.");
   const lines = [
     drift.rate > 0.0005
       ? `${number(100 * drift.rate, 2)}% of the function's variance is new after one step; ${number(drift.in_use, 3)} of ${drift.seen} observations still count.`
