@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from driftwise import Candidates, Choice, Float, Int, Study, at_most
+from driftwise.auto.drift_history import FEW
 from driftwise.errors import InvalidInput
 from driftwise.service.dashboard import maps, spans, views
 
@@ -120,6 +121,14 @@ def test_a_study_without_rewards_says_so():
     assert views.rewards(study)["rows"] == []
     assert views.belief(study) == {"slices": []}
     assert views.log(study) == {"rows": [], "older": None}
+
+
+def test_how_the_world_moves_is_not_said_of_a_few_rewards():
+    study = Study("few", space={"x": Float(0, 1)})
+    for i in range(FEW):
+        assert views.glance(study)["drift"] is None
+        study.observe({"x": i / FEW}, float(i))
+    assert views.glance(study)["drift"]["seen"] == FEW
 
 
 def test_one_wild_reward_is_marked_and_no_other():
