@@ -72,10 +72,13 @@ class Server:
         """As a machine that fails: the postmaster and all its children at once."""
         assert self.process is not None
         self.process.send_signal(signal.SIGSTOP)  # it makes no further child that we would not know of
-        while " T " not in Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2][:4]:
+        while _state(self.process.pid) != "T":
             time.sleep(0.001)
-        for pid in (self.process.pid, *self._children()):
+        children = self._children()
+        for pid in (self.process.pid, *children):
             _kill(pid)
+        while any(_state(pid) not in ("", "Z") for pid in children):  # a busy machine takes its time, and until then
+            time.sleep(0.001)  # they hold the memory that the next server wants
         self.process.wait()
         self.process = None
 
@@ -106,6 +109,14 @@ def _kill(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def _state(pid: int) -> str:
+    """One letter as the system has it, or nothing if there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 def _words(pid: int) -> bytes:

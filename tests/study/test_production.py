@@ -459,3 +459,4 @@ def test_a_sample_of_a_log_is_bounded_even_and_as_it_holds_now():
     assert [seen.number for seen in study.sampled(4, first=10, last=12)] == [10, 11, 12]
     assert [seen.number for seen in study.sampled(3, first=10, last=20)] == [10, 15, 20]
     assert len(study.sampled(1000)) == 99
+    assert study.sampled(3, first=1000) == study.page(after=1000, count=3) == []  # beyond the end, which is no damage

@@ -6,10 +6,10 @@ Read the modules in this order.
 2. `studies`: the studies of a store by name. Work on them runs beside the event loop, one call at a time per study.
    `open_studies`, `workers` and `groups` are how: studies stay open, policies choose in processes of their own, and
    tells that arrive together are written together.
-3. `events`: what changed, as small events, whoever changed it.
+3. `events`: what changed, as small events, whoever changed it. `listening` has PostgreSQL say so.
 4. `database`, `tokens`, `sessions`, `access`: the service's own tables, who may do what, and how a route asks for it.
 5. `problems`, `limits`, `headers`, `logs`, `telemetry`, `audit`: errors, bounds, safety, and what is written down.
-6. `api`: the routes of /v1. `app` puts everything together, and `run` listens,
-   with the protocol of `impatient`.
+6. `api`: the routes of /v1, of which `quick` answers those that are called often. `app` puts everything together, and
+   `run` listens, with the protocol of `impatient`.
 7. `client`: a `Study` whose store is such a service. `wire` is what both sides agree on.
 """

@@ -106,6 +106,7 @@ class Writing:
         if row is None or row.id != id:
             self.flush()
             row = now.suggested(id)
+        asked = rows.verified_suggestion(row)
         taken = None if entry.key is None else keys.find(self._connection, now.standing, OBSERVED, entry.key)
         if taken not in (None, row.number):
             raise ConflictError(
@@ -119,7 +120,6 @@ class Writing:
                     f"suggestion {id} was told {before} before, now {said(entry.outcome)}; the first stays"
                 )
             return known.number, False
-        asked = rows.verified_suggestion(row)
         seen = observation_of(asked.number, asked.at if entry.at is None else entry.at, asked.x, entry.outcome)
         self._add(now, seen, entry.key, row.status)
         self._marks.append(rows.mark(row, ANSWERED))

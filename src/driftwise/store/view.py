@@ -200,6 +200,8 @@ class SqlView:
 
     def page(self, above: int, limit: int) -> tuple[list[Observation], int | None]:
         """Of the first `limit` rows above number `above` those that hold, and the last number; None at the end."""
+        if above >= self.counts.last:
+            return [], None
         found = self.connection.execute(_HEAD, {"s": self.study, "n": above, "limit": limit}).all()
         last = found[-1].number if len(found) == limit else None
         self._check_complete(len(found), above + 1, self.counts.last if last is None else last)
