@@ -22,11 +22,11 @@ from driftwise.plots.style import papers
 
 IMAGES = Path(__file__).parents[1] / "images"
 STEPS, CHANGE = 120, 75
-FACTORS = {"none": 1.3, "gzip": 1.0, "zstd": 0.95}
+FACTORS = {"none": (1.6, 1.6), "gzip": (1.2, 1.2), "zstd": (1.0, 2.0)}  # before the change, and from it on
 
 
 def fill(path: Path) -> None:
-    """A web service whose best number of workers grows with its traffic, and whose cache matters more after a while."""
+    """A web service whose best number of workers grows with its traffic, and whose best codec changes once."""
     space = {
         "workers": dw.Int(1, 32, log=True),
         "cache_mb": dw.Float(16, 4096, log=True),
@@ -43,8 +43,8 @@ def fill(path: Path) -> None:
         if workers * cache > 32_000:
             study.tell(asked, failed=True)  # out of memory
             continue
-        hit = 1 - math.exp(-cache / (300 if t < CHANGE else 1500))
-        cost = FACTORS[codec] * (20 + 120 * traffic * (1.2 - hit) / workers) + 0.6 * workers
+        missed = 0.2 + math.exp(-cache / 300)
+        cost = FACTORS[codec][t >= CHANGE] * (20 + 60 * traffic * missed / workers) + 0.5 * workers
         study.tell(asked, cost + rng.normal(0, 0.6))
     study.ask(context={"traffic": traffic})  # one is awaited
 
@@ -68,7 +68,7 @@ def photograph(address: str) -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for ending in papers(dark=True):
             scheme = "dark" if ending else "light"
-            page = browser.new_page(viewport={"width": 900, "height": 1000}, color_scheme=scheme)
+            page = browser.new_page(viewport={"width": 1100, "height": 1200}, color_scheme=scheme)
             page.set_default_timeout(600_000)
             while True:
                 try:

@@ -84,6 +84,7 @@ def test_a_study_is_shown_live_and_its_words_stay_text(served, page, tmp_path):
     assert "workers <= 15" in page.locator(".rules").inner_text()
     assert "p99<br> at most 200" in page.locator(".rules").inner_text()
     assert page.locator(".awaited tbody tr").count() == 1
+    assert float(page.locator("#context-traffic").input_value()) == pytest.approx(0.95)  # that of the newest reward
     page.locator(".map .cell").first.wait_for()
     page.get_by_text("live", exact=True).wait_for()
     study.observe({"workers": 3, "share": 0.5, "codec": "zstd"}, 29.5, context={"traffic": 0.1})

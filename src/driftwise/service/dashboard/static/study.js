@@ -205,8 +205,8 @@ function contextForm(form, head, changed) {
     }
     now[each.name] ??= each.kind === "int" ? Math.round((each.low + each.high) / 2) : (each.low + each.high) / 2;
     const figure = h("output", { for: id }, number(now[each.name]));
-    const slider = h("input", { id, type: "range", min: each.low, max: each.high, value: now[each.name],
-      step: each.kind === "int" ? 1 : (each.high - each.low) / 200 });
+    const step = each.kind === "int" ? 1 : (each.high - each.low) / 200; // before the value, which is rounded to it
+    const slider = h("input", { id, type: "range", min: each.low, max: each.high, step, value: now[each.name] });
     slider.addEventListener("input", () => { figure.textContent = number(Number(slider.value)); });
     slider.addEventListener("change", () => { now[each.name] = Number(slider.value); changed({ ...now }); });
     return h("p", null, h("label", { for: id }, each.name, " "), slider, " ", figure);
