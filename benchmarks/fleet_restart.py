@@ -1,9 +1,9 @@
 """A durable fleet that is made, taken through 20 steps of every key, killed with −9 and opened again.
 
-`python -m benchmarks fleet-restart` does it with 10,000 and 100,000 keys; the environment variable DRIFTWISE_BENCH_KEYS
-gives other numbers. What is measured is the journal: its time, memory and disk. Therefore the space is small, with 8
-candidates and a window of 8, so that the beliefs of a million keys fit into what the engine holds in memory. Each part
-is a process of its own: `python -m benchmarks.fleet_restart work FOLDER KEYS`.
+`python -m benchmarks fleet-restart` does it with 10,000 and 100,000 keys. The environment variables
+DRIFTWISE_BENCH_KEYS and DRIFTWISE_BENCH_STEPS give other numbers. What is measured is the journal: its time, memory and
+disk. Therefore the space is small, with 8 candidates and a window of 8, so that the beliefs of a million keys fit into
+what the engine holds in memory. Its processes: `python -m benchmarks.fleet_restart work FOLDER KEYS`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.fleet_journal import on_disk, small_fleet
 from benchmarks.measure import Result, resident
 
 KEYS = [int(n) for n in os.environ.get("DRIFTWISE_BENCH_KEYS", "10000,100000").split(",")]
-STEPS, BATCH = 20, 8192
+STEPS, BATCH = int(os.environ.get("DRIFTWISE_BENCH_STEPS", "20")), 8192
 SECONDS = 60.0  # in which a shard of a million keys is to be back
 
 
