@@ -87,7 +87,7 @@ KNOWN = NoticedChange(60, 60.0, 0.9, noticed=64, noticed_at=64.0)
 
 def test_a_doubted_change_is_taken_back_and_comes_back(monkeypatch):
     (doubted,) = judge(monkeypatch, (KNOWN,), 70, weights={60: 0.1, 0: 0.9})
-    assert (doubted.taken_back, doubted.probability) == (70, 0.1)
+    assert (doubted.taken_back, doubted.probability) == (70, 0.9)  # as it was while it stood
     (again,) = judge(monkeypatch, (doubted,), 72, weights={61: 0.2, 0: 0.8})
     assert again.taken_back == 70  # when it was first doubted
     (back,) = judge(monkeypatch, (again,), 75, weights={58: 0.7, 0: 0.3})
@@ -104,6 +104,12 @@ def test_a_newer_estimate_moves_the_date_and_a_later_change_is_another_one(monke
     first, second = judge(monkeypatch, (KNOWN,), 90, alarm=Change(80, 80.0, 0.7))
     assert first == KNOWN
     assert second == NoticedChange(80, 80.0, 0.7, noticed=90, noticed_at=90.0)
+
+
+@pytest.mark.parametrize(("doubted", "stands"), [(70, False), (81, True)])
+def test_doubts_since_a_later_change_were_about_that_one(monkeypatch, doubted, stands):
+    first, _ = judge(monkeypatch, (replace(KNOWN, taken_back=doubted),), 90, alarm=Change(80, 80.0, 0.7))
+    assert (first.taken_back is None) == stands
 
 
 def test_nothing_changes_before_there_is_a_world(monkeypatch):

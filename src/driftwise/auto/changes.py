@@ -21,7 +21,7 @@ class NoticedChange:
     """An abrupt change: observations before `number` no longer count.
 
     The date is estimated anew with each observation, and so is the probability. Both are those of the newest estimate,
-    up to SETTLED observations after the change was noticed.
+    up to SETTLED observations after the change was noticed, or until it was taken back.
     """
 
     number: int  # the first observation of the changed world
@@ -90,7 +90,13 @@ def _judged(changes: tuple[NoticedChange, ...], belief: Mixture, seen: Observati
             # a newer estimate of the same change; a date after it was noticed is that of another one
             moved = replace(known, number=found.number, at=found.at, probability=found.probability, taken_back=None)
             return (*earlier, moved)
-    return (*changes, NoticedChange(found.number, found.at, found.probability, seen.number, seen.at))
+    # doubts since the date of this change were about it, and not about the one before
+    undoubted = (replace(each, taken_back=None) if _doubted_since(each, found.number) else each for each in last)
+    return (*earlier, *undoubted, NoticedChange(found.number, found.at, found.probability, seen.number, seen.at))
+
+
+def _doubted_since(change: NoticedChange, number: int) -> bool:
+    return change.taken_back is not None and change.taken_back >= number
 
 
 def _reconsidered(change: NoticedChange, belief: Mixture, seen: Observation) -> NoticedChange:
@@ -99,9 +105,6 @@ def _reconsidered(change: NoticedChange, belief: Mixture, seen: Observation) -> 
         return change
     about = (abs(fit.expert.since - change.number) <= RECENT // 2 for fit in belief.fits)
     probability = min(float(sum(w for w, near in zip(belief.shares, about, strict=True) if near)), 1.0)
-    taken_back = change.taken_back
-    if probability < DOUBTFUL and taken_back is None:
-        taken_back = seen.number
-    elif probability >= LIKELY:
-        taken_back = None
-    return replace(change, probability=probability, taken_back=taken_back)
+    if probability < DOUBTFUL:
+        return change if change.taken_back is not None else replace(change, taken_back=seen.number)
+    return replace(change, probability=probability, taken_back=None if probability >= LIKELY else change.taken_back)

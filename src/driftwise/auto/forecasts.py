@@ -125,6 +125,10 @@ class Forecast:
         likely = outlying > regular
         return first + np.flatnonzero(likely if self.known is None else likely & (self.known.variance[first:] == 0))
 
+    def surprises(self, first: int) -> list[int]:
+        """The indices, from `first` on, of observations that are ignored or more likely outliers than not."""
+        return sorted({*(i for i in self.ignored if i >= first), *self.suspects(first).tolist()})
+
     def density(self, i: int) -> float:
         """The log density of observation i, regular or ignored, and of the next few."""
         regular, outlying = (each[i : i + 1 + LOOK] for each in self.regular_or_outlier)

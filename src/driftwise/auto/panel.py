@@ -25,7 +25,7 @@ from driftwise.gp.linalg import cholesky, solve_lower, whitened
 from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
 
-CLOSE = 10.0  # nats behind the best: further back, no outlier makes a difference
+CLOSE = 6.0  # nats behind the best: further back, no outlier makes a difference
 Times = Mapping[TimeKernel, Array]  # k_T of all pairs
 Places = NDArray[np.intp]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
@@ -28,8 +29,8 @@ from driftwise.spaces import Box, Choice, Joint, Space, as_space
 from driftwise.spaces.local import nearby
 
 BLOCK = 16  # numbers between two searches with the whole bank
-LAG = 6  # numbers over which a search is spread
-GAP = 4  # numbers between two restarts that enter after a search
+LAG = 8  # numbers over which a search is spread
+GAP = 8  # numbers between two restarts that enter after a search in any case
 FAINT = 1e-3  # of the heaviest expert's weight: below it an expert is not heard
 FEW = 24  # observations up to which there is a search after each
 ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
@@ -65,14 +66,11 @@ class AutoState:
         known = len(self.search.data)
         if len(data) == known:
             return fits, w
-        dates = self._dates if bank.changes else ()
-        shifted = tuple(fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since)
-        if data.own is None:
-            followed = bank.extended(fits + shifted, data, known=known)
-        else:  # with more rewards the known noises may be scaled differently
-            followed = bank.fits([f.expert for f in fits + shifted], data)
+        followed = self._followed(fits, known)
+        dates = self._dates(followed[0], known) if bank.changes else []
+        shifted = [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
         restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in dates]
-        fits = (*followed, *bank.fits(restarts, data))
+        fits = (*followed, *self._followed(shifted, known), *bank.fits(restarts, data))
         w = np.append(w, np.zeros(len(fits) - len(w)))
         w = weight_path(panel_of(fits, len(data)), w, data, known)[-1]
         kept = heaviest(w, most=len(w), least=FAINT)
@@ -88,10 +86,23 @@ class AutoState:
             part = min((int(self.memory.all.numbers[-1] - now[-1]) + 1) / LAG, 1.0)
             self.following.go_on(part, self.search)
 
-    @property
-    def _dates(self) -> range:
-        """The multiples of GAP since the search, at which the best expert may restart or have another level."""
-        return range((int(self.search.data.numbers[-1]) // GAP + 1) * GAP, int(self.data.numbers[-1]), GAP)
+    def _followed(self, fits: Sequence[Fit], known: int) -> list[Fit]:
+        """These fits to the first `known` observations, after all of them."""
+        if self.data.own is None:
+            return self.search.bank.extended(fits, self.data, known=known)
+        # with more rewards the known noises may be scaled differently
+        return self.search.bank.fits([f.expert for f in fits], self.data)
+
+    def _dates(self, best: Fit, known: int) -> list[int]:
+        """Numbers since the search from which on the function or its level may be another one.
+
+        These are the first of each run of observations that surprised the best expert, and the multiples of GAP. The
+        newest is none of them, since the next one will tell an outlier from a change.
+        """
+        searched, newest = (int(data.numbers[-1]) for data in (self.search.data, self.data))
+        surprises = [best.first + i for i in best.surprises(known - best.first)]
+        runs = {int(self.data.numbers[i]) for i in surprises if i - 1 not in surprises} - {newest}
+        return sorted(runs.union(range((searched // GAP + 1) * GAP, newest, GAP)))
 
 
 @dataclass(frozen=True)
