@@ -3,6 +3,7 @@
 import math
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -72,3 +73,12 @@ def test_theory_numbers_are_those_of_the_remarks(capsys):
         for told in (("known", str(known)), ("unknown", str(unknown)))
     ]
     assert P == round(environment("deng-abrupt", seed=0).variation(500), 1) == 17.9
+
+
+def test_a_fleet_of_prices_earns_more_than_the_first_day_s_best(capsys, monkeypatch, tmp_path):
+    words = ["prices.py", "--products", "40", "--days", "90", "--picture", str(tmp_path / "prices.png")]
+    monkeypatch.setattr(sys, "argv", words)
+    text = said("fleet/prices.py", capsys)
+    fleet, first = (float(x) for x in re.findall(r"([\d.]+)% of the best profit, .* ([\d.]+)%", text)[0])
+    assert first < fleet < 100
+    assert (tmp_path / "prices.png").read_bytes().startswith(b"\x89PNG")

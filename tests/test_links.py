@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-EXAMPLES = ("examples/live/README.md", "examples/tune_real_program/README.md")
+EXAMPLES = ("examples/fleet/README.md", "examples/live/README.md", "examples/tune_real_program/README.md")
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *EXAMPLES, *DOCS]
 OURS = ("", "docs", "src", "src/driftwise", "src/driftwise/report", "tests")
 EXTRAS = "examples/own-package/src/drift_extras"

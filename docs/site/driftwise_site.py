@@ -16,6 +16,7 @@ ELSEWHERE = {
     "README.md": "index.md",
     "examples/tune_real_program/README.md": "examples/tune-real-program.md",
     "examples/live/README.md": "examples/live.md",
+    "examples/fleet/README.md": "examples/fleet.md",
     "examples/own-package": "gallery.md#a-package-of-your-own",
     "examples": "gallery.md",
 }

@@ -104,6 +104,7 @@ class Fleet:
         seed: the seed of policies that draw random numbers.
         shards: into how many parts the keys are divided, each with a journal of its own. It cannot be changed later.
         processes: how many processes the shards are run in; 0 is this one.
+        actors: how many actors of a Ray cluster the shards are run in; 0 is none.
         together: whether a new key begins with what the others of its shard have learned; for the policy auto-lean.
         options: the options of the policy, for example window=64.
 
@@ -131,6 +132,7 @@ class Fleet:
         seed: int = 0,
         shards: int = 1,
         processes: int = 0,
+        actors: int = 0,
         together: bool = False,
         **options: Any,
     ) -> None:
@@ -138,18 +140,19 @@ class Fleet:
         definition = Definition.of(
             name, space, policy, options, settings, shards=shards, engine=engine, together=together
         )
-        self._begin(definition, path, processes)
+        self._begin(definition, path, processes, actors)
 
     @classmethod
-    def open(cls, name: str, *, path: str | os.PathLike[str], processes: int = 0) -> Fleet:
+    def open(cls, name: str, *, path: str | os.PathLike[str], processes: int = 0, actors: int = 0) -> Fleet:
         """The fleet of this name at `path`, as it was made: its definition is stored in its journal."""
         made = cls.__new__(cls)
-        made._begin(Definition.stored(name, os.fspath(path)), path, processes)
+        made._begin(Definition.stored(name, os.fspath(path)), path, processes, actors)
         return made
 
-    def _begin(self, definition: Definition, path: str | os.PathLike[str] | None, processes: int) -> None:
+    def _begin(self, definition: Definition, path: str | os.PathLike[str] | None, processes: int, actors: int) -> None:
         self.definition, self.path = definition, None if path is None else os.fspath(path)
-        self._places = _opened(definition, self.path, checks.count("processes", processes, least=0))
+        hosts = (checks.count("processes", processes, least=0), checks.count("actors", actors, least=0))
+        self._places = _opened(definition, self.path, *hosts)
         self._lock = RLock()
 
     @property
@@ -237,6 +240,21 @@ class Fleet:
 
     # --- shards -----------------------------------------------------------------------------------------------------
 
+    def move(self, shard: int, actor: int) -> None:
+        """Run a shard in another actor from now on, which reads its journal."""
+        with self._lock:
+            self._cluster().move(shard, actor)
+
+    def resize(self, actors: int) -> list[int]:
+        """Run the shards in so many actors from now on. Only those that must move do: the list of them."""
+        with self._lock:
+            return self._cluster().resize(actors)
+
+    def _cluster(self) -> Any:
+        if not hasattr(self._places[0], "cluster"):
+            raise InvalidInput("only the shards of a fleet on Ray can move; open it with actors=...")
+        return self._places[0].cluster
+
     def _by_key(self, method: str, keys: list[Key]) -> list[tuple[int, Any, Any]]:
         """Call a method of each shard that has some of the keys: the shard, where in `keys` its own are, the answer."""
         with self._lock:
@@ -256,8 +274,14 @@ class Fleet:
         return self.definition.points
 
 
-def _opened(definition: Definition, path: str | None, processes: int) -> list[ShardPlace]:
-    """The shards of a fleet, in this process or in others."""
+def _opened(definition: Definition, path: str | None, processes: int, actors: int) -> list[ShardPlace]:
+    """The shards of a fleet, in this process, in others or on a cluster."""
+    if processes and actors:
+        raise InvalidInput(f"shards run in processes or in actors, got {processes} and {actors}; give one of them")
+    if actors:
+        from driftwise.fleet.ray_places import actor_places
+
+        return actor_places(definition, path, actors)
     if not processes:
         return [Here(definition.shard(path, at)) for at in range(definition.shards)]
     from driftwise.fleet.processes import places

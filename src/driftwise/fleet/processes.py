@@ -89,19 +89,20 @@ def _serve(pipe: Connection, definition: Definition, path: str | None, at: tuple
     """The process: it answers until the pipe is closed."""
     shards = dict[int, Shard | BaseException]()
     for shard in at:
-        shards[shard] = _made(definition, path, shard)
+        shards[shard] = made(definition, path, shard)
     while True:
         try:
             number, shard, method, args = pipe.recv()
         except EOFError:
             break
-        pipe.send((number, _called(shards[shard], method, args)))
+        pipe.send((number, called(shards[shard], method, args)))
     for each in shards.values():
         if isinstance(each, Shard):
             each.journal.close()
 
 
-def _made(definition: Definition, path: str | None, shard: int) -> Shard | BaseException:
+def made(definition: Definition, path: str | None, shard: int) -> Shard | BaseException:
+    """A shard, or why there is none."""
     try:
         return definition.shard(path, shard)
     except Exception as error:
@@ -109,7 +110,8 @@ def _made(definition: Definition, path: str | None, shard: int) -> Shard | BaseE
 
 
 @one_thread
-def _called(shard: Shard | BaseException, method: str, args: tuple[Any, ...]) -> Any:
+def called(shard: Shard | BaseException, method: str, args: tuple[Any, ...]) -> Any:
+    """The answer of a shard, or its error."""
     if isinstance(shard, BaseException):
         return shard
     try:
