@@ -1,45 +1,39 @@
-"""Of arms in no order that are equal one is chosen at random; of points with coordinates the first."""
+"""Of arms in no order that are equal `auto` tries one at random."""
 
 import numpy as np
 import pytest
 
 from driftwise import Ask, Candidates, policy, run
 from driftwise.environments import recorded
+from driftwise.spaces.equals import AnyOfEquals, in_no_order
 
 COUNT = 7
+ARMS = Candidates(labels=[f"arm {i}" for i in range(COUNT)])
 
 
-class Fixed:
-    """Values by place, equal up to rounding."""
-
-    def __init__(self, values):
-        self.values = np.array(values)
-
-    def __call__(self, X):
-        return self.values
+def score(X):
+    """Values by place, equal up to rounding: 0.1 + 0.2 is larger than 0.3 in its last bit."""
+    return np.array([0.3, 0.1 + 0.2, 0.3, -1.0, 0.3, 0.2, 0.3])
 
 
-EQUAL = Fixed([0.3, 0.1 + 0.2, 0.3, -1.0, 0.3, 0.2, 0.3])  # 0.1 + 0.2 is larger than 0.3 in its last bit
-LABELLED = Candidates(labels=[f"arm {i}" for i in range(COUNT)])
-
-
-@pytest.mark.parametrize("arms", [LABELLED, Candidates(np.eye(COUNT))])
-def test_all_equal_arms_have_their_turn_and_no_other(arms):
-    chosen = {int(arms.argmax(EQUAL, Ask(number, 1.0, seed=3)).argmax()) for number in range(1, 60)}
-    assert chosen == {0, 1, 2, 4, 6}
-    first = arms.argmax(EQUAL, Ask(5, 1.0, seed=3))
-    assert (first == arms.argmax(EQUAL, Ask(5, 9.0, seed=3))).all()  # the same ask, the same answer
+def test_all_equal_arms_have_their_turn_and_no_other():
+    asks = [Ask(number, 1.0, seed=3) for number in range(1, 60)]
+    assert {int(ARMS.argmax(AnyOfEquals(score, ask), ask).argmax()) for ask in asks} == {0, 1, 2, 4, 6}
+    assert (AnyOfEquals(score, asks[4])(ARMS.points) == AnyOfEquals(score, asks[4])(ARMS.points)).all()
 
 
 def test_only_allowed_arms_have_their_turn():
     asks = [Ask(number, 1.0, allowed=lambda X: X[:, 0] + X[:, 5] > 0) for number in range(1, 30)]
-    assert {int(LABELLED.argmax(EQUAL, ask).argmax()) for ask in asks} == {0}
+    assert {int(ARMS.argmax(AnyOfEquals(score, ask), ask).argmax()) for ask in asks} == {0}
 
 
-def test_of_points_with_coordinates_the_first_is_chosen():
-    points = Candidates(np.linspace(0, 1, COUNT))
-    assert points.argmax(Fixed(np.zeros(COUNT)), Ask(1, 1.0)).tolist() == [0.0]
-    assert points.argmax(EQUAL, Ask(1, 1.0)).tolist() == pytest.approx([1 / 6])
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [(ARMS.points, True), (np.eye(3), True), (np.eye(3)[:2], False), (np.linspace(0, 1, 3)[:, None], False)],
+)
+def test_arms_are_in_no_order_if_each_has_a_coordinate_of_its_own(points, expected):
+    assert in_no_order(points) is expected
+    assert not in_no_order(None)
 
 
 def test_auto_does_not_try_arms_in_the_order_of_their_list():

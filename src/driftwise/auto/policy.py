@@ -26,6 +26,7 @@ from driftwise.gp.past import past
 from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Box, Choice, Joint, Space, as_space
+from driftwise.spaces.equals import AnyOfEquals, in_no_order
 from driftwise.spaces.local import nearby
 
 BLOCK = 16  # numbers between two searches with the whole bank
@@ -224,7 +225,12 @@ class Auto:
         belief = self.belief(state, ask).imagine(ask.pending)
         if self.max_step is not None and len(state.data):
             return nearby(Optimism(belief, self.width), self.space, state.data.X[-1], self.max_step, ask)
-        return self.space.argmax(Optimism(belief, self.width, heaviest_only=self.space.points is None), ask)
+        score = Optimism(belief, self.width, heaviest_only=self.space.points is None)
+        return self.space.argmax(AnyOfEquals(score, ask) if self._in_no_order else score, ask)
+
+    @cached_property
+    def _in_no_order(self) -> bool:
+        return in_no_order(self.space.points)
 
     def update(self, state: AutoState, seen: Observation) -> AutoState:
         memory, before = state.memory.observe(seen), state.memory.all.numbers

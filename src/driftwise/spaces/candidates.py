@@ -12,7 +12,6 @@ import numpy as np
 from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.records import Array, Ask, Params, Point
-from driftwise.rng import Stream, generator
 from driftwise.spaces.labels import Labels, as_labels
 from driftwise.spaces.maximise import Score, best_of
 from driftwise.spaces.parameters import Choice
@@ -149,21 +148,10 @@ class Candidates:
         return self.points[rng.integers(len(self), size=n)]
 
     def argmax(self, score: Score, ask: Ask) -> Array:
-        """The candidate where `score` is largest of all that may be chosen, the first of equals.
-
-        Arms in no order have no first one either: if their list happens to be sorted, to try them in turn would be to
-        try the worst ones first. Of equals it is one at random.
-        """
-        order = None if self._in_order else generator(ask.seed, ask.number, Stream.EQUALS).permutation(len(self))
+        """The candidate where `score` is largest of all that may be chosen, the first of equals."""
         if ask.fixed or ask.allowed is not None:
-            return best_allowed(score, self.points, ask, order)
-        return best_of(score, self.points, order)
-
-    @cached_property
-    def _in_order(self) -> bool:
-        """Whether candidates have coordinates of their own, and not one each that is 1."""
-        n = len(self)
-        return bool(self.coordinates) and (self.dim != n or not np.array_equal(self.points, np.eye(n)))
+            return best_allowed(score, self.points, ask)
+        return best_of(score, self.points)
 
 
 def _are_labels(given: Any) -> bool:

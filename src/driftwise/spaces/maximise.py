@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from driftwise.records import Array, Ask
@@ -22,7 +21,6 @@ STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off:
 RECENT = 16  # the newest anchors are scanned too
 NEARBY = 32  # and so many points around any of them
 STARTS = 8  # climbs, or 2 + 2d if that is more
-EQUAL = 1e-12  # values that differ by less, relative to the largest, do so by rounding
 
 
 class Score(Protocol):
@@ -52,18 +50,9 @@ class Cube(Protocol):
     def neighbours(self, x: Array, some: Callable[[int], Iterable[int]] = range) -> Array: ...
 
 
-def best_of(score: Score, points: Array, order: NDArray[np.intp] | None = None) -> Array:
-    """The row of `points` where `score` is largest, the first of equals, in `order` if that is given."""
-    return points[place_of_best(score(points), order)]
-
-
-def place_of_best(values: Array, order: NDArray[np.intp] | None = None) -> int:
-    """The index of the largest value, the first of equals; in another `order` these are equal up to rounding."""
-    i = int(values.argmax())
-    if order is None or not np.isfinite(values[i]):
-        return i
-    equal = values[order] >= values[i] - EQUAL * abs(values[i])
-    return int(order[equal.argmax()])
+def best_of(score: Score, points: Array) -> Array:
+    """The row of `points` where `score` is largest, the first of equals."""
+    return points[score(points).argmax()]
 
 
 def maximise(score: Score, space: Cube, ask: Ask) -> Array:

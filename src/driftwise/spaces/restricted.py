@@ -21,7 +21,7 @@ from driftwise.errors import NothingAllowed
 from driftwise.records import Allowed, Array, Ask
 from driftwise.rng import Stream, generator
 from driftwise.spaces.many import MANY, ManyCoordinates, climbed_in_many, scanned_in_many
-from driftwise.spaces.maximise import Score, climbed, place_of_best, scanned
+from driftwise.spaces.maximise import Score, climbed, scanned
 
 OUTSIDE = -1e300  # below any score, and finite: differences of it are numbers
 ENOUGH = 64  # settings that are allowed; with fewer in the scan, more are drawn
@@ -95,12 +95,12 @@ def with_fixed(ask: Ask, X: Array) -> Array:
 # --- the maximum --------------------------------------------------------------------------------------------------
 
 
-def best_allowed(score: Score, points: Array, ask: Ask, order: NDArray[np.intp] | None = None) -> Array:
+def best_allowed(score: Score, points: Array, ask: Ask) -> Array:
     """The row of `points` where `score` is largest of those that may be chosen, the first of equals."""
     kept = may(ask, points)
     if not kept.any():
         raise nothing(ask, len(points))
-    return points[place_of_best(np.where(kept, score(points), -np.inf), order)]
+    return points[int(np.argmax(np.where(kept, score(points), -np.inf)))]
 
 
 def argmax_within(score: Score, space: Restrictable, ask: Ask) -> Array:
