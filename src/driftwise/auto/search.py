@@ -224,6 +224,7 @@ class Search:
         cycle = yield from _better(pool, level, likely, AHEAD)
         if cycle is level:
             return found
+        cycle = yield from _better(pool, cycle, _halved(cycle.expert))
         if cycle.expert.level is None:
             assert isinstance(cycle.expert.time, Cyclic)
             return [*found, (_cycles(cycle.expert.time.period), None)]
@@ -335,6 +336,16 @@ def _with_cycle(expert: Expert) -> Callable[[float], Expert]:
 
 def _with_tide(expert: Expert) -> Callable[[float], Expert]:
     return lambda period: replace(expert, level=MovingLevel(1.0, Cyclic(period, 1.0, 0.001)))
+
+
+def _halved(expert: Expert) -> list[Expert]:
+    """`expert` with half the period: what comes back every day does so every two days, too, but is known sooner."""
+    if isinstance(expert.time, Cyclic):
+        return [replace(expert, time=replace(expert.time, period=expert.time.period / 2))]
+    assert expert.level is not None
+    assert isinstance(expert.level.time, Cyclic)
+    time = replace(expert.level.time, period=expert.level.time.period / 2)
+    return [replace(expert, level=replace(expert.level, time=time))]
 
 
 def _cycles(period: float) -> Times:
