@@ -144,3 +144,9 @@ def test_what_is_no_results_folder(tmp_path):
 def test_keys_are_found_without_reading_the_line():
     odd = replace(result(), key='s/"c" \\ é T=1')
     assert key_of(line(odd)) == odd.key
+
+
+def test_a_folder_whose_first_run_has_not_ended_says_so(tmp_path):
+    (tmp_path / "results.jsonl").touch()
+    with pytest.raises(NotFoundError, match=r"no run in .* has ended yet"):
+        read(tmp_path)

@@ -231,6 +231,8 @@ def read(path: str | os.PathLike[str]) -> Results:
     if not (folder / RESULTS).is_file():
         raise NotFoundError(f"there are no results in {folder}; make some with: driftwise lab run --out {folder}")
     read = list(_parsed(folder / RESULTS, _whole(folder / RESULTS), _head_and_curve))
+    if not read:
+        raise NotFoundError(f"no run in {folder} has ended yet; go on with: driftwise lab run --out {folder}")
     timings = {t["key"]: t for t in _parsed(folder / TIMINGS, _whole(folder / TIMINGS), json.loads)}
     return _columns([head for head, _ in read], [curve for _, curve in read], timings)
 
