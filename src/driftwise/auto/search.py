@@ -137,7 +137,7 @@ class Search:
     @cached_property
     def job(self) -> Piecework[tuple[tuple[Expert, ...], Array]]:
         """The search itself, in pieces: every expert, those that were found included, and their weights now."""
-        return Piecework(self._pieces())
+        return Piecework(self._pieces)
 
     def go_on(self, part: float, like: Search) -> None:
         """Do this part of the search, if all of it costs as much for each expert as the search `like` did."""
