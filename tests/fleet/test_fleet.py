@@ -318,6 +318,12 @@ def test_new_keys_begin_with_what_others_learned(tmp_path, monkeypatch):
 
 BAD = [
     (lambda fleet: fleet.ask("apples"), InvalidInput, "keys must be a list, got 'apples'"),
+    (lambda fleet: fleet.ask([["a"]]), InvalidInput, "a key must be a string or a whole number"),
+    (
+        lambda fleet: fleet.tell(np.repeat(fleet.ask(["a"]).ids, 2), [1.0, 2.0]),
+        ConflictError,
+        "two rewards in one batch",
+    ),
     (lambda fleet: fleet.ask([1.5]), InvalidInput, "a key must be a string or a whole number, got 1.5"),
     (lambda fleet: fleet.tell(fleet.ask(["a"]), [1.0, 2.0]), InvalidInput, "a reward for each of the 1 suggestions"),
     (lambda fleet: fleet.tell(fleet.ask(["a"]), [np.inf]), InvalidInput, "a reward must be at most 1e100 in size"),

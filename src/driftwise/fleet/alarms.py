@@ -12,12 +12,11 @@ false alarms of a key is at least 1/RATE observations.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.fleet.columns import KeyColumns
 from driftwise.fleet.streams import Rows
 from driftwise.records import Array
 
@@ -27,23 +26,17 @@ MOST = 4.0  # |z| beyond this counts as this, so that a single wrong reading is 
 KEPT = 0.95  # of the running mean, after each observation
 
 
-class Alarms:
+class Alarms(KeyColumns):
     """The figures of every row."""
 
     def __init__(self) -> None:
-        self.size = 0
         self.spread, self.evidence = np.ones(0), np.zeros(0)
         self.alarms, self.last_alarm = np.zeros(0, np.int32), np.zeros(0, np.int32)
 
     def add(self, count: int) -> None:
-        size = self.size + count
-        if size > len(self.spread):
-            room = max(size, 2 * len(self.spread))
-            for name, array in self._arrays().items():
-                grown = np.full(room, 1 if name == "spread" else 0, array.dtype)
-                grown[: self.size] = array[: self.size]
-                setattr(self, name, grown)
-        self.size = size
+        """`count` new keys, of which nothing surprising is known."""
+        self.add_rows(count)
+        self.spread[self.size - count : self.size] = 1.0
 
     def update(self, rows: Rows, numbers: NDArray[np.int32], surprises: Array) -> None:
         """The newest surprises of different rows."""
@@ -55,14 +48,3 @@ class Alarms:
         self.alarms[rows] += rings
         self.last_alarm[rows] = np.where(rings, numbers, self.last_alarm[rows])
         self.evidence[rows] = np.where(rings, 0.0, evidence)
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        return {name: array[: self.size] for name, array in self._arrays().items()}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        for name in self._arrays():
-            setattr(self, name, np.array(state[name]))
-        self.size = len(self.spread)

@@ -81,13 +81,18 @@ class Shard:
 
     def rows(self, keys: Sequence[Key], *, create: bool = True) -> Rows:
         """The rows of keys; new ones are made, or refused."""
-        found = [self._row_of.get(key, -1) for key in keys]
+        try:
+            found = [self._row_of.get(key, -1) for key in keys]
+        except TypeError:  # one cannot be hashed
+            for key in keys:
+                check_key(key)
+            raise
         if -1 in found:
             new = list(dict.fromkeys(key for key, row in zip(keys, found, strict=True) if row < 0))
-            if not create:
-                raise NotFoundError(f"the fleet has no key {checks.shown(new[0])}; it has {len(self):,} others")
             for key in new:
                 check_key(key)
+            if not create:
+                raise NotFoundError(f"the fleet has no key {checks.shown(new[0])}; it has {len(self):,} others")
             self._record(JournalEntry("keys", {"keys": _packed(new)}))
             found = [self._row_of[key] for key in keys]
         return np.array(found, np.int64)
@@ -155,7 +160,16 @@ class Shard:
         self._check_repeats(rows, numbers, rewards)
 
     def _check_repeats(self, rows: Rows, numbers: Numbers, rewards: Array) -> None:
-        """A different reward than before is a conflict, if the first one is still known."""
+        """A different reward than before, or than earlier in the batch, is a conflict, if that one is still known."""
+        order = np.lexsort((numbers, rows))
+        r, t, y = rows[order], numbers[order], rewards[order]
+        differ = (r[1:] == r[:-1]) & (t[1:] == t[:-1]) & ~np.isnan(y[1:]) & ~np.isnan(y[:-1]) & (y[1:] != y[:-1])
+        if len(twice := np.flatnonzero(differ)):
+            i = twice[0]
+            raise ConflictError(
+                f"suggestion {t[i]} of key {checks.shown(self.keys[r[i]])} has two rewards in one batch, {y[i]} and "
+                f"{y[i + 1]}; give it one"
+            )
         asked = (self.streams.places(rows, numbers) < 0) & ~np.isnan(rewards)
         for i in np.flatnonzero(asked).tolist():
             held, _, y = self.streams.contents(int(rows[i]))

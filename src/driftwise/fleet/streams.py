@@ -6,12 +6,10 @@ order of their numbers; a ring grows by doubling up to what the policy remembers
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.fleet.columns import KeyColumns
 from driftwise.records import Array
 
 Rows = NDArray[np.int64]
@@ -28,12 +26,11 @@ def span(rows: Rows) -> slice | Rows:
     return rows
 
 
-class Streams:
+class Streams(KeyColumns):
     """The state of all keys as a struct of arrays. `memory` is how many observations a policy needs; None is all."""
 
     def __init__(self, memory: int | None, patience: int) -> None:
         self.memory, self.patience = memory, patience
-        self.size = 0
         self.asked = np.zeros(0, np.int32)  # the number of the newest suggestion
         self.told = np.zeros(0, np.int32)  # rewards so far
         self.lesson = np.zeros(0, np.int32)  # what it began with: which of the lessons of `together`, 0 is none
@@ -47,28 +44,8 @@ class Streams:
 
     def add(self, count: int, lesson: int = 0) -> None:
         """`count` new keys, of which nothing is known but what others taught."""
-        size = self.size + count
-        if size > len(self.asked):
-            room = max(size, 2 * len(self.asked))
-            for name, array in self._arrays().items():
-                grown = np.zeros((room, *array.shape[1:]), array.dtype)
-                grown[: self.size] = array[: self.size]
-                setattr(self, name, grown)
-        self.lesson[self.size : size] = lesson
-        self.size = size
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything, for a snapshot."""
-        return {name: array[: self.size] for name, array in self._arrays().items()}
-
-    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """What `state` gave, taken back."""
-        for name in self._arrays():
-            setattr(self, name, np.array(state[name]))
-        self.size = len(self.asked)
+        self.add_rows(count)
+        self.lesson[self.size - count : self.size] = lesson
 
     # --- suggestions ------------------------------------------------------------------------------------------------
 
