@@ -139,7 +139,9 @@ def test_show_has_figures_and_a_page(good, refused, tmp_path):
 def test_another_definition_is_a_conflict(good, refused):
     good(CREATE)
     good(CREATE)
-    assert "the fleet was made with" in refused(CREATE.replace("window=8", "window=9"), code=1)
+    assert "fleet 'prices' already exists with different settings" in refused(
+        CREATE.replace("window=8", "window=9"), code=1
+    )
     assert "finitely many settings" in refused("fleet create x --float price=5:20")
 
 

@@ -230,8 +230,17 @@ def test_a_fleet_is_opened_by_its_name(tmp_path, policy, snapshot):
 
 def test_another_definition_is_refused(tmp_path):
     made("numpy", path=tmp_path).close()
-    with pytest.raises(ConflictError, match="the fleet was made with"):
+    with pytest.raises(ConflictError, match=r"fleet 'test' already exists with different settings: .*12.*13"):
         made("numpy", path=tmp_path, window=13)
+    with pytest.raises(ConflictError, match=r"already exists with shards=1, now 2; open it without this"):
+        made("numpy", path=tmp_path, shards=2)
+
+
+def test_a_fleet_goes_on_with_its_engine_where_none_is_given(tmp_path):
+    """Numba may have been installed since, or not be there."""
+    made("numpy", path=tmp_path).close()
+    with made(None, path=tmp_path) as again:
+        assert again.engine == "numpy"
 
 
 @pytest.mark.parametrize("processes", [0, 2])

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from driftwise import checks
-from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.fleet import together as learning
 from driftwise.fleet.engine import FleetEngine
 from driftwise.fleet.folding import STATES, FoldingEngine
@@ -24,7 +24,7 @@ from driftwise.spaces import Space
 from driftwise.store import without_password
 from driftwise.store.files import as_path
 from driftwise.store.postgres_address import is_address
-from driftwise.study.description import Description, described
+from driftwise.study.description import Description, agreed_with, described
 
 ENGINES = ("numpy", "compiled", "gpu")
 WINDOWS = {"compiled": 1, "gpu": 8}  # after how many windows an engine computes everything afresh
@@ -117,6 +117,22 @@ class Definition:
             raise _nowhere(name, path)
         data = json.loads(unpacked(held["definition"]))
         return cls(name, Description.from_json(data.pop("study")), **data)
+
+    def agreed(self, path: str, engine: str | None) -> Definition:
+        """That of the fleet at `path`, if there is one: it goes on as it was made, unless what is given now differs."""
+        try:
+            stored = Definition.stored(self.name, path)
+        except NotFoundError:
+            return self
+        agreed_with(self.study, stored.study, self.name, "fleet")
+        for what in ("shards", "together") if engine is None else ("shards", "together", "engine"):
+            before, now = getattr(stored, what), getattr(self, what)
+            if before != now:
+                raise ConflictError(
+                    f"fleet {self.name!r} already exists with {what}={before!r}, now {now!r}; open it without this "
+                    "(Fleet.open), or take another name"
+                )
+        return stored
 
     def shard(self, path: str | None, at: int) -> Shard:
         """Shard number `at`, which goes on where its journal ends."""

@@ -140,6 +140,8 @@ class Fleet:
         definition = Definition.of(
             name, space, policy, options, settings, shards=shards, engine=engine, together=together
         )
+        if path is not None:
+            definition = definition.agreed(os.fspath(path), engine)
         self._begin(definition, path, processes, actors)
 
     @classmethod

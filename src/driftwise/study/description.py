@@ -229,17 +229,17 @@ def _begin(space: Space, context: Box | None, start: Any) -> Point:
     return space.to_unit({**start, **context.from_unit(tuple(context.snap(np.full((1, context.dim), 0.5))[0]))})
 
 
-def agreed_with(now: Description, stored: Description, name: str) -> Description:
-    """The description of a study that exists. It goes on with what it was made with, if the user gives nothing else."""
+def agreed_with(now: Description, stored: Description, name: str, kind: str = "study") -> Description:
+    """The description of a study, or a fleet, that exists. It goes on as it was made, if the user gives nothing else."""
     before, after = stored.data(), now.data()
     found = settings_given.conflict(stored.given, before, now.given or {}, after)
     if found:
         raise ConflictError(
-            f"study {name!r} already exists with different settings: {found}; "
-            "open it without these (Study.open), or take another name"
+            f"{kind} {name!r} already exists with different settings: {found}; "
+            f"open it without these ({kind.capitalize()}.open), or take another name"
         )
     for each in settings_given.kept(stored.given, before, given=now.given, defaults=DEFAULTS):
-        logger.info("study %r was %s", name, each)
+        logger.info("%s %r was %s", kind, name, each)
     return stored
 
 
