@@ -230,7 +230,7 @@ def _begin(space: Space, context: Box | None, start: Any) -> Point:
 
 
 def agreed_with(now: Description, stored: Description, name: str, kind: str = "study") -> Description:
-    """The description of a study, or a fleet, that exists. It goes on as it was made, if the user gives nothing else."""
+    """The description of a study or fleet that exists: it goes on as it was made, if the user gives nothing else."""
     before, after = stored.data(), now.data()
     found = settings_given.conflict(stored.given, before, now.given or {}, after)
     if found:
