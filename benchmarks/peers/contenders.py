@@ -21,6 +21,7 @@ MODULES = {  # imported in the peers' environment only
     "wdbo-algo": ("benchmarks.peers.wdbo_peer", "Wdbo"),
     "bayesian-optimization": ("benchmarks.peers.bayes_opt_peer", "BayesOpt"),
     "xopt": ("benchmarks.peers.xopt_peer", "XoptInTime"),
+    "turbo": ("benchmarks.peers.turbo_peer", "Turbo"),
 }
 
 
@@ -53,6 +54,7 @@ PEERS = {
         Rival("optuna-tpe", "optuna", (("sampler", "tpe"),), "its defaults"),
         Rival("wdbo-algo", "wdbo-algo", (("unit", 0.02),), "its defaults; 50 steps are one unit of its time"),
         Rival("bayesian-optimization", "bayesian-optimization", (("alpha", 0.01),), "its defaults but alpha = 0.01"),
+        Rival("turbo", "turbo", (), "TuRBO-1 with the paper's constants on BoTorch's model; 2d random points first"),
         Rival("xopt-time", "xopt", (), "its time-dependent UCB with its defaults; a step is a second; 5 random points"),
     )
 }
