@@ -22,8 +22,8 @@ INTERRUPTS = str(Path(__file__).parent / "interrupts.py")
 @pytest.mark.parametrize(
     ("how", "policy", "count", "least"),
     [
-        ("statements", "sw-gp-ucb", 211, 200),
-        ("statements", "auto", 1511, 40),
+        ("statements", "sw-gp-ucb", 421, 100),
+        ("statements", "auto", 3011, 20),
         ("lines", "sw-gp-ucb", 12, 120),
         ("lines", "auto", 8, 80),
         ("moments", "sw-gp-ucb", 150, 150),

@@ -1,7 +1,8 @@
-"""Bounded for ever: a study of a million observations opens and steps as a small one, counted in SQLite's steps."""
+"""Bounded for ever: a study of many observations opens and steps as a small one, counted in SQLite's steps."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from driftwise.store.many import batched
 from driftwise.store.schema import ASKED, AWAITED, OBSERVED
 
 GRID = Candidates(np.linspace(0, 1, 25)[:, None], names=["x"])
-MILLION = 1_000_000
+MANY = int(os.environ.get("DRIFTWISE_OBSERVATIONS", 200_000))  # a million takes a minute
 
 
 def fill(study: Study, n: int) -> None:
@@ -90,16 +91,16 @@ def cost(path) -> dict[str, int]:
 
 
 @pytest.mark.slow
-def test_a_million_observations_cost_what_a_thousand_do(tmp_path):
+def test_many_observations_cost_what_a_thousand_do(tmp_path):
     costs = {}
-    for n in (1000, MILLION):
+    for n in (1000, MANY):
         path = tmp_path / f"{n}.db"
         study = Study("s", GRID, policy="sw-gp-ucb", path=path, window=100, kernel=RBF(0.2))
         fill(study, n)
         study.close()
         costs[n] = cost(path)
     for name, small in costs[1000].items():
-        assert costs[MILLION][name] <= 1.2 * small + 5, (name, costs)
+        assert costs[MANY][name] <= 1.2 * small + 5, (name, costs)
 
 
 def test_the_measure_sees_a_scan(tmp_path):
