@@ -17,7 +17,7 @@ from driftwise.fleet.windows import WindowEngine
 from driftwise.records import Array
 
 SHARE = 0.7  # of the free memory of the card that beliefs may take
-WARPS, MOVE_WARPS = 2, 1  # of a program, by measurement
+WARPS, MOVE_WARPS = 2, 2  # of a program, by measurement
 CHUNK = 2048  # beliefs that are computed afresh at a time
 PART = 32_768  # beliefs whose rewards are sent at a time
 
@@ -43,9 +43,7 @@ class _Box:
         self.y, self.surprise = self.reals[0], empty(size, dtype=torch.float64)
         self.best = empty(size, dtype=torch.int32)
 
-    def send(
-        self, part: slice, ints: tuple[NDArray[Any], ...], reals: tuple[NDArray[Any], ...]
-    ) -> list[torch.Tensor]:
+    def send(self, part: slice, ints: tuple[NDArray[Any], ...], reals: tuple[NDArray[Any], ...]) -> list[torch.Tensor]:
         """This part of arrays of one length, as tensors on the card."""
         sent = []
         for rows, arrays in ((self.ints, ints), (self.reals, reals)):

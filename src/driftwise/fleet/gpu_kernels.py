@@ -5,8 +5,8 @@ memory, and all but one of the sums in A⁻¹k run along what a thread already h
 once, and spreads c and ũ over the candidates. Their products with the kernel matrix are one product for all keys, which
 the tensor cores do. `move` adds them to mean and variance, and chooses.
 
-With little noise, A⁻¹k loses digits to cancellation, and a column that enters with them stays until it leaves. There u is
-refined once by its residual (Wilkinson): u ← u + A⁻¹(k − A u).
+With little noise A⁻¹k loses digits to cancellation, which its column of A⁻¹ lacks until it leaves. There u is refined
+once by its residual (Wilkinson): u ← u + A⁻¹(k − A u).
 """
 
 from __future__ import annotations

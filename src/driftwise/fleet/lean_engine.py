@@ -75,9 +75,7 @@ class LeanEngine:
             means[part], stds[part] = location + scale * mean, scale * std
         return means, stds
 
-    def _said(
-        self, rows: Rows, numbers: Numbers, pending: NDArray[np.intp] | None = None
-    ) -> tuple[LeanState, Moments]:
+    def _said(self, rows: Rows, numbers: Numbers, pending: NDArray[np.intp] | None = None) -> tuple[LeanState, Moments]:
         """The states of these rows, and what their experts think at the steps `numbers`."""
         slots = self._to(self._slots(rows))
         state = self.tensors.known(slots, inverses=pending is not None)
@@ -101,7 +99,7 @@ class LeanEngine:
         self.tensors.choose(at, self._to(numbers - self.last[slots]))
         self.chosen_for[slots], self.best[slots] = numbers, self.tensors.state["best"][at].cpu().numpy()
 
-    def _to(self, array: NDArray[Any]) -> torch.Tensor:
+    def _to(self, array: Any) -> torch.Tensor:
         return torch.as_tensor(np.ascontiguousarray(array)).to(self.tensors.device)
 
     # --- from the streams ---------------------------------------------------------------------------------------------

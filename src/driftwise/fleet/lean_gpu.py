@@ -16,8 +16,8 @@ from driftwise.lean.slide import Beliefs
 from driftwise.lean.step import RENEWED, LeanState
 from driftwise.lean.window import CLIPPED, EMPTY, NEWER, SEVERAL, Recent, Units, WindowSlots
 
-ROWS = 4096  # keys of one pass over the kernels, whose products with the kernel matrices are in memory together
-SEAT_WARPS, EXCHANGE_WARPS, MOVE_WARPS = 2, 2, 2  # of a program, by measurement
+ROWS = 16_384  # keys of one pass over the kernels, whose products with the kernel matrices are in memory together
+SEAT_WARPS, EXCHANGE_WARPS, MOVE_WARPS = 2, 1, 2  # of a program, by measurement
 WHOLE = torch.float64
 
 
@@ -77,10 +77,10 @@ class LeanTensors:
     ) -> torch.Tensor:
         """One more observation of each slot; what is best at the next number is chosen. Returned are the surprises."""
         parts = zip(*(each.split(ROWS) for each in (slots, where, y, number)), strict=True)
-        return torch.cat([self._step(*part, keep) for part in parts])
+        return torch.cat([self._step(*part, keep=keep) for part in parts])
 
     def _step(
-        self, slots: torch.Tensor, where: torch.Tensor, y: torch.Tensor, number: torch.Tensor, keep: bool
+        self, slots: torch.Tensor, where: torch.Tensor, y: torch.Tensor, number: torch.Tensor, *, keep: bool
     ) -> torch.Tensor:
         s, r, S, D, E = self.state, len(slots), self.S, self.D, self.S * self.D
         ints = torch.empty(r, 4, dtype=torch.int32, device=self.device)
@@ -145,7 +145,7 @@ class LeanTensors:
         for column in range(int(first.min()), chosen.shape[1]):
             on = torch.nonzero(first <= column)[:, 0]
             at = chosen[on, column]
-            self._step(slots[on], where[on, at], y[on, at], number[on, at], False)
+            self._step(slots[on], where[on, at], y[on, at], number[on, at], keep=False)
 
     def _selected(self, where: torch.Tensor, number: torch.Tensor) -> torch.Tensor:
         """As `lean.window.Recent.selected`: (r, w)."""

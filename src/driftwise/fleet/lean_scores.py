@@ -1,4 +1,4 @@
-"""The weights of the experts of `auto-lean`, and what they say at all candidates: the other half of `lean_kernels.py`."""
+"""The weights of experts, and what they say at all candidates: the other half of `lean_kernels.py`."""
 
 from __future__ import annotations
 
