@@ -356,7 +356,7 @@ def test_compiled_engines_refuse_what_they_cannot_do():
     need("compiled")
     with pytest.raises(InvalidInput, match="gp-ucb has none; use engine='numpy'"):
         made("compiled", "gp-ucb")
-    with pytest.raises(InvalidInput, match=r"noise variance of at least 0\.003"):
+    with pytest.raises(InvalidInput, match=r"noise variance of at least 0\.001"):
         made("compiled", noise=1e-4)
     with pytest.raises(InvalidInput, match="use engine='numpy'"):
         made("compiled", width="realised", standardise=False, horizon=100)

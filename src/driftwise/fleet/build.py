@@ -18,6 +18,7 @@ from driftwise.fleet.shard import Shard, unpacked
 from driftwise.fleet.streams import Streams
 from driftwise.fleet.windowed import Terms, terms_of
 from driftwise.policies import AnyPolicy
+from driftwise.policies.auto_lean import AutoLean
 from driftwise.policies.base import finite
 from driftwise.records import Array
 from driftwise.spaces import Space
@@ -72,12 +73,16 @@ class Definition:
 
     @cached_property
     def terms(self) -> Terms | None:
-        """What the engines for windows need; None for the one that takes all policies."""
+        """What the engines for windows need; None for those of other policies."""
         if self.engine == "numpy":
             return None
         package, extra = ("numba", "fast") if self.engine == "compiled" else ("triton", "gpu")
         if find_spec(package) is None:
             raise InvalidInput(f"engine={self.engine!r} needs {package}; pip install 'driftwise[{extra}]'")
+        if self.engine == "gpu" and isinstance(self.policy, AutoLean):
+            if self.together:
+                raise InvalidInput("together=True needs engine='numpy', got 'gpu', which gives all keys one prior")
+            return None
         return terms_of(self.policy, windows=WINDOWS[self.engine])
 
     @property
@@ -144,6 +149,10 @@ class Definition:
         return Shard(self.text, streams, engine, journal, self.study.sign, teacher)
 
     def _engine(self, streams: Streams) -> FleetEngine:
+        if self.engine == "gpu" and isinstance(self.policy, AutoLean):
+            from driftwise.fleet.lean_engine import lean_engine
+
+            return lean_engine(self.policy, streams)
         if self.terms is None:
             states = learning.states(self.policy, STATES)
             return FoldingEngine(self.policy, self.points, streams, self.study.seed, states=states)

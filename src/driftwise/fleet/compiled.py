@@ -60,8 +60,8 @@ class CompiledBeliefs:
     def slide(self, slots: Rows, counts: Places, places: Places, where: Places, y: Array, beta: Array) -> Array:
         surprises, terms = np.empty(len(slots)), self.terms
         slide(
-            slots, where, y, beta, terms.kernel, terms.prior, terms.noise, self.P, self.where, self.Y, counts, places,
-            self.mean, self.var, self.best, surprises,
+            slots, where, y, beta, terms.kernel, terms.prior, terms.noise, terms.refined, self.P, self.where, self.Y,
+            counts, places, self.mean, self.var, self.best, surprises,
         )  # fmt: skip
         return surprises
 

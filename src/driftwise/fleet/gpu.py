@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from driftwise.errors import InvalidInput
 from driftwise.fleet.gpu_kernels import leave_and_enter, move
-from driftwise.fleet.streams import Places, Rows, Streams
+from driftwise.fleet.streams import Places, Rows, Streams, span
 from driftwise.fleet.windowed import Terms
 from driftwise.fleet.windows import WindowEngine
 from driftwise.records import Array
 
 SHARE = 0.7  # of the free memory of the card that beliefs may take
-WARPS, MOVE_WARPS = 2, 1  # of a program, by measurement
+WARPS, MOVE_WARPS = 2, 2  # of a program, by measurement
 CHUNK = 2048  # beliefs that are computed afresh at a time
+PART = 32_768  # beliefs whose rewards are sent at a time
 
 
 def gpu_engine(terms: Terms, streams: Streams, *, memory: int | None = None) -> WindowEngine:
@@ -30,6 +31,28 @@ def gpu_engine(terms: Terms, streams: Streams, *, memory: int | None = None) -> 
     return WindowEngine(terms, streams, beliefs, max(free // beliefs.bytes_each, 1))
 
 
+class _Box:
+    """Memory of the host that the card can read and write by itself, for what is sent and what comes back."""
+
+    def __init__(self, size: int, device: str) -> None:
+        def empty(*shape: int, dtype: torch.dtype) -> torch.Tensor:
+            return torch.empty(shape, dtype=dtype, pin_memory=device == "cuda" and size > 0)
+
+        self.device = device
+        self.ints, self.reals = empty(4, size, dtype=torch.int32), empty(2, size, dtype=torch.float64)
+        self.y, self.surprise = self.reals[0], empty(size, dtype=torch.float64)
+        self.best = empty(size, dtype=torch.int32)
+
+    def send(self, part: slice, ints: tuple[NDArray[Any], ...], reals: tuple[NDArray[Any], ...]) -> list[torch.Tensor]:
+        """This part of arrays of one length, as tensors on the card."""
+        sent = []
+        for rows, arrays in ((self.ints, ints), (self.reals, reals)):
+            for row, array in zip(rows.numpy(), arrays, strict=True):
+                row[part] = array[part]
+            sent += [row[part].to(self.device, non_blocking=True) for row in rows]
+        return sent
+
+
 class GpuBeliefs:
     """A⁻¹ in three blocks, mean and variance of every slot, as tensors on the card."""
 
@@ -39,13 +62,15 @@ class GpuBeliefs:
         self.terms, self.device = terms, device
         self.w, self.n, self.q = terms.window, len(terms.prior), 2 if terms.model.standardise else 1
         self.half = triton.next_power_of_2(max(self.w, 32)) // 2
+        self.N = triton.next_power_of_2(self.n)
         self.kernel, self.prior = self._to(terms.kernel), self._to(terms.prior)
         self.noise = self._to(np.array([terms.noise]))
         self.P = self._zeros(0, 3, self.half, self.half)
         self.mean, self.var = self._zeros(0, self.q, self.n), self._zeros(0, self.n)
         self.where, self.Y = self._zeros(0, self.w, dtype=torch.int32), self._zeros(0, self.w)
         self.units, self.best = self._zeros(0, 2), self._zeros(0, dtype=torch.int32)
-        self._outbox = torch.empty(6, 0, dtype=torch.float64)
+        self.choices = np.zeros(0, np.int32)  # the same as `best`, on the host
+        self._box = _Box(0, device)
         self.bytes_each = 8 * (3 * self.half**2 + (1 + self.q) * self.n) + 12 * self.w + 20
 
     def _to(self, array: Any) -> torch.Tensor:
@@ -59,26 +84,26 @@ class GpuBeliefs:
         for name in ("P", "mean", "var", "where", "Y", "units", "best"):
             tensor = getattr(self, name)
             setattr(self, name, torch.cat([tensor, self._zeros(more, *tensor.shape[1:], dtype=tensor.dtype)]))
+        self.choices = np.pad(self.choices, (0, more))
 
     # --- the step ---------------------------------------------------------------------------------------------------
 
     def slide(self, slots: Rows, counts: Places, places: Places, where: Places, y: Array, beta: Array) -> Array:
-        sent = self._sent(slots, counts, places, where, y, beta)
-        at, m, s, j = sent[0].long(), *(each.int() for each in sent[1:4])
-        return self._fetched(self.step(at, m, s, j, sent[4], sent[5]))
-
-    def _sent(self, *arrays: NDArray[Any]) -> torch.Tensor:
-        """Arrays of one length as the rows of one tensor on the card, through memory that the card can read."""
-        if self._outbox.shape[1] < len(arrays[0]):
-            self._outbox = torch.empty(len(arrays), 2 * len(arrays[0]), dtype=torch.float64, pin_memory=True)
-        rows = self._outbox[:, : len(arrays[0])]
-        for row, array in zip(rows.numpy(), arrays, strict=True):
-            row[:] = array
-        return rows.to(self.device)
-
-    def _fetched(self, tensor: torch.Tensor) -> NDArray[Any]:
-        """A tensor of the card as a NumPy array."""
-        return np.asarray(tensor.cpu().numpy())
+        """In parts: the card computes one while the host writes the next."""
+        if len(self._box.y) < len(slots):
+            self._box = _Box(2 * len(slots), self.device)
+        box = self._box
+        for start in range(0, len(slots), PART):
+            part = slice(start, min(start + PART, len(slots)))
+            sent = box.send(part, (slots, counts, places, where), (y, beta))
+            at = sent[0].long()
+            surprise = self.step(at, *sent[1:])
+            box.surprise[part].copy_(surprise, non_blocking=True)
+            box.best[part].copy_(self.best[at], non_blocking=True)
+        if self.device == "cuda":
+            torch.cuda.current_stream().synchronize()
+        self.choices[span(slots)] = box.best[: len(slots)].numpy()
+        return np.array(box.surprise[: len(slots)].numpy())
 
     def step(
         self,
@@ -91,17 +116,17 @@ class GpuBeliefs:
     ) -> torch.Tensor:
         """The same with everything on the card."""
         r, n = len(slots), self.n
-        spread, swept = self._zeros(2 * r, n), torch.empty(2 * r, n, dtype=torch.float64, device=self.device)
+        spread, swept = torch.empty(2, 2 * r, n, dtype=torch.float64, device=self.device)
         entered = torch.empty(r, 2 * self.half, dtype=torch.float64, device=self.device)
         scalars, surprise = torch.empty(r, 6, dtype=torch.float64, device=self.device), torch.empty_like(y)
         leave_and_enter[(r,)](
             slots, counts, places, where, y, self.P, self.where, self.Y, self.kernel, self.noise, entered,
-            spread, scalars, n, w=self.w, H=self.half, num_warps=WARPS,
+            spread, scalars, n, w=self.w, H=self.half, N=self.N, REFINED=self.terms.refined, num_warps=WARPS,
         )  # fmt: skip
         torch.mm(spread, self.kernel, out=swept)
         move[(r,)](
             slots, where, y, beta, swept, scalars, self.units, self.prior, self.mean, self.var, self.best, surprise,
-            self.noise, n, q=self.q, N=triton.next_power_of_2(n), num_warps=MOVE_WARPS,
+            self.noise, n, q=self.q, N=self.N, num_warps=MOVE_WARPS,
         )  # fmt: skip
         return surprise
 
@@ -146,9 +171,10 @@ class GpuBeliefs:
         where, width = self._to(slots), self._to(beta)
         mean, std = self._predict(where)
         self.best[where] = torch.argmax(mean + width[:, None] * std, 1).to(torch.int32)
+        self.choices[slots] = self.best[where].cpu().numpy()
 
     def chosen(self, slots: Rows) -> Places:
-        return self._fetched(self.best[self._to(slots)])
+        return np.array(self.choices[span(slots)])
 
     def windows(self, slots: Rows) -> tuple[Places, Array]:
         at = self._to(slots)

@@ -4,12 +4,33 @@ A⁻¹ is symmetric. It is stored as three quarters of itself, [[A, Bᵀ], [B, C
 memory, and all but one of the sums in A⁻¹k run along what a thread already has. `leave_and_enter` reads and writes it
 once, and spreads c and ũ over the candidates. Their products with the kernel matrix are one product for all keys, which
 the tensor cores do. `move` adds them to mean and variance, and chooses.
+
+With little noise A⁻¹k loses digits to cancellation, which its column of A⁻¹ lacks until it leaves. There u is refined
+once by its residual (Wilkinson): u ← u + A⁻¹(k − A u).
 """
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
+
+
+@triton.jit
+def _times(A, B, C, x_a, x_b):
+    """[[A, Bᵀ], [B, C]] x, in two halves."""
+    y_a = tl.sum(A * x_a[:, None], 0) + tl.sum(B * x_b[:, None], 0)
+    y_b = tl.sum(C * x_b[:, None], 0) + tl.sum(B * x_a[None, :], 1)
+    return y_a, y_b
+
+
+@triton.jit
+def _kernel_block(kernel_ptr, rows, columns, some_rows, some_columns, n):
+    """k(x, x′) of the candidates in two halves of a window: (H, H)."""
+    return tl.load(
+        kernel_ptr + rows[:, None].to(tl.int64) * n + columns[None, :],
+        mask=some_rows[:, None] & some_columns[None, :],
+        other=0.0,
+    )
 
 
 @triton.jit
@@ -20,10 +41,10 @@ def leave_and_enter(
     kernel_ptr,  # (n, n)
     noise_ptr,  # (1,): as a tensor, because a number would come as single precision
     entered_ptr,  # (r, 2H): out: ũ
-    spread_ptr,  # (2r, n): out, zeros before: c and ũ of each key at its candidates
+    spread_ptr,  # (2r, n): out: c and ũ of each key at its candidates
     scalars_ptr,  # (r, 6): out: cᵀy/√p, cᵀ1/√p, √δ, location, scale, count before
     n,
-    w: tl.constexpr, H: tl.constexpr,
+    w: tl.constexpr, H: tl.constexpr, N: tl.constexpr, REFINED: tl.constexpr,
 ):  # fmt: skip
     """One key a program. Vectors over the window come in two halves, _a and _b."""
     b = tl.program_id(0).to(tl.int64)
@@ -66,16 +87,40 @@ def leave_and_enter(
     k_a = tl.load(kernel_row + where_a, mask=(i < m) & (i != s), other=0.0)
     k_b = tl.load(kernel_row + where_b, mask=(j < m) & (j != s), other=0.0)
     along = tl.sum(c_a * k_a, 0) + tl.sum(c_b * k_b, 0)
-    u_a = tl.sum(A * k_a[:, None], 0) + tl.sum(B * k_b[:, None], 0) - along * c_a
-    u_b = tl.sum(C * k_b[:, None], 0) + tl.sum(B * k_a[None, :], 1) - along * c_b
+    u_a, u_b = _times(A, B, C, k_a, k_b)
+    u_a = tl.where(i == s, 0.0, u_a - along * c_a)
+    u_b = tl.where(j == s, 0.0, u_b - along * c_b)
+    entered_ptr += b * 2 * H
+    if REFINED:
+        tl.store(entered_ptr + i, u_a)
+        tl.store(entered_ptr + j, u_b)
+        tl.debug_barrier()
+        u_a = tl.load(entered_ptr + i)  # the same u in the residual and in what it is added to
+        u_b = tl.load(entered_ptr + j)
+        in_a, in_b = (i < m) & (i != s), (j < m) & (j != s)
+        Ku_a, Ku_b = _times(
+            _kernel_block(kernel_ptr, where_a, where_a, in_a, in_a, n),
+            _kernel_block(kernel_ptr, where_b, where_a, in_b, in_a, n),
+            _kernel_block(kernel_ptr, where_b, where_b, in_b, in_b, n),
+            u_a, u_b,
+        )  # fmt: skip
+        rest_a = tl.where(in_a, k_a - Ku_a - noise * u_a, 0.0)
+        rest_b = tl.where(in_b, k_b - Ku_b - noise * u_b, 0.0)
+        more_a, more_b = _times(A, B, C, rest_a, rest_b)
+        along = tl.sum(c_a * rest_a, 0) + tl.sum(c_b * rest_b, 0)
+        u_a += tl.where(i == s, 0.0, more_a - along * c_a)
+        u_b += tl.where(j == s, 0.0, more_b - along * c_b)
+        tl.debug_barrier()
     known = tl.sum(u_a * k_a, 0) + tl.sum(u_b * k_b, 0)
     root = tl.sqrt(tl.maximum(tl.load(kernel_row + entering) - known, 0.0) + noise)
     scale = 1.0 / root
     # Through memory, so that all of A⁻¹ is changed by the same u: the compiler may otherwise sum it twice, in two
     # orders, and so little a difference is enlarged four thousand times in a window of low noise.
-    entered_ptr += b * 2 * H
     tl.store(entered_ptr + i, tl.where(i == s, -1.0, u_a) * scale)
     tl.store(entered_ptr + j, tl.where(j == s, -1.0, u_b) * scale)
+    left = spread_ptr + 2 * b * n
+    v = tl.arange(0, 2 * N)
+    tl.store(left + v, tl.zeros((2 * N,), tl.float64), mask=v < 2 * n)
     tl.debug_barrier()
     u_a = tl.load(entered_ptr + i)
     u_b = tl.load(entered_ptr + j)
@@ -87,7 +132,6 @@ def leave_and_enter(
     C = tl.where((row + H == s) | (column + H == s), 0.0, C - c_b[:, None] * c_b[None, :]) + u_b[:, None] * u_b[None, :]
     tl.store(P_ptr + 2 * H * H + tile, C)
 
-    left = spread_ptr + 2 * b * n
     tl.atomic_add(left + where_a, c_a, mask=full & (i < w), sem="relaxed")
     tl.atomic_add(left + where_b, c_b, mask=full & (j < w), sem="relaxed")
     tl.atomic_add(left + n + tl.where(i == s, entering, where_a), u_a, mask=i < size, sem="relaxed")

@@ -23,6 +23,7 @@ def slide(
     kernel: Array,  # (n, n)
     prior: Array,  # (n,)
     noise: float,
+    refined: bool,  # whether u is refined by its residual
     P: Array,  # (C, w, w): A⁻¹
     where: Places,  # (C, w)
     Y: Array,  # (C, w)
@@ -35,7 +36,7 @@ def slide(
 ) -> None:
     """Observe one reward a key, in place, and choose what is next."""
     w, n, q = P.shape[1], len(prior), mean.shape[1]
-    c, u, k, v = np.zeros(w), np.zeros(w), np.zeros(w), np.zeros(w)
+    c, u, k, v, more = np.zeros(w), np.zeros(w), np.zeros(w), np.zeros(w), np.zeros(w)
     g, h, explained = np.zeros(n), np.zeros(n), np.zeros(q)
     for b in range(len(slots)):
         r, j, y = slots[b], entering[b], rewards[b]
@@ -44,7 +45,7 @@ def slide(
         full = m == w
         size = m if full else m + 1
         _leaving(A, seen, s, full, size, c, explained)
-        root = _entering(A, kernel, spots, s, j, size, noise, c, k, v, u)
+        root = _entering(A, kernel, spots, s, j, size, noise, refined, c, k, v, more, u)
         for a in range(size):
             for e in range(size):
                 A[a, e] += u[a] * u[e] - c[a] * c[e]
@@ -87,23 +88,50 @@ def _leaving(A: Array, seen: Array, s: int, full: bool, size: int, c: Array, exp
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _entering(
-    A: Array, kernel: Array, spots: Places, s: int, j: int, size: int, noise: float, c: Array, k: Array, v: Array,
-    u: Array,
-) -> float:  # fmt: skip
-    """Writes ũ/√δ of the candidate that enters at slot s, and returns √δ."""
-    row, along = kernel[j], 0.0
+def _solved(A: Array, c: Array, k: Array, s: int, size: int, v: Array) -> None:
+    """Writes v = (A⁻¹ − c cᵀ)k, 0 in slot s; k is 0 there."""
+    along = 0.0
     for a in range(size):
-        k[a] = row[spots[a]] if a != s else 0.0
         v[a] = 0.0
         along += c[a] * k[a]
     for a in range(size):
         if a != s:
             for e in range(size):
                 v[e] += k[a] * A[a, e]
-    known = 0.0
     for a in range(size):
         v[a] -= along * c[a]
+    v[s] = 0.0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _rest(kernel: Array, spots: Places, s: int, size: int, noise: float, k: Array, v: Array, rest: Array) -> None:
+    """Writes the residual k − A v of the window without slot s."""
+    for a in range(size):
+        row, total = kernel[spots[a]], noise * v[a]
+        for e in range(size):
+            if e != s:
+                total += row[spots[e]] * v[e]
+        rest[a] = k[a] - total
+    rest[s] = 0.0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _entering(
+    A: Array, kernel: Array, spots: Places, s: int, j: int, size: int, noise: float, refined: bool, c: Array, k: Array,
+    v: Array, more: Array, u: Array,
+) -> float:  # fmt: skip
+    """Writes ũ/√δ of the candidate that enters at slot s, and returns √δ."""
+    row = kernel[j]
+    for a in range(size):
+        k[a] = row[spots[a]] if a != s else 0.0
+    _solved(A, c, k, s, size, v)
+    if refined:
+        _rest(kernel, spots, s, size, noise, k, v, u)
+        _solved(A, c, u, s, size, more)
+        for a in range(size):
+            v[a] += more[a]
+    known = 0.0
+    for a in range(size):
         known += v[a] * k[a]
     root = math.sqrt(max(row[j] - known, 0.0) + noise)
     for a in range(size):

@@ -8,6 +8,8 @@ p = c_s, and k the kernel of the new candidate j and those of the window without
     variance += g² − h²                    mean −= g cᵀy/√p,   then mean += h (y_new − mean_j)/√δ
     A⁻¹ += ũ ũᵀ/δ − c cᵀ/p                 ũ = u with −1 in slot s
 
+With little noise u is refined once, u += (A⁻¹ − c cᵀ/p)(k − A u): A⁻¹k is small beside the terms of its sum.
+
 Whenever a number passes a multiple of `refresh` everything is computed afresh from the window's contents. So a belief
 is a function of the last `window` + `refresh` observations, whenever it is made and after whatever interruption.
 """
@@ -30,7 +32,9 @@ from driftwise.records import Array
 from driftwise.theory.widths import Bogunovic, Constant, SrinivasFinite
 
 NOBODY = cast(Belief, None)  # of widths that look at no belief
-LEAST_NOISE = 3e-3  # relative to the prior variance: below, the error of explicit inverses can be above 1e-8
+# Relative to the prior variance. Below the first, u is refined once by its residual, and below the second the error of
+# explicit inverses can be above 1e-8 all the same.
+REFINED_NOISE, LEAST_NOISE = 1e-2, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,15 @@ class Terms:
         return self.model.noise
 
     @property
+    def relative_noise(self) -> float:
+        return float(self.noise / self.prior.max())
+
+    @property
+    def refined(self) -> bool:
+        """Whether a step refines u by its residual."""
+        return self.relative_noise < REFINED_NOISE
+
+    @property
     def memory(self) -> int:
         """Observations that a belief depends on."""
         return self.window + self.refresh
@@ -90,9 +103,10 @@ def terms_of(policy: AnyPolicy, *, windows: int) -> Terms:
             "compiled engines take widths that follow from the step's number alone: a number, 'srinivas' or "
             f"'bogunovic'; got {type(policy.width).__name__}; use engine='numpy'"
         )
-    if (relative := terms.noise / terms.prior.max()) < LEAST_NOISE:
+    if terms.relative_noise < LEAST_NOISE:
         raise InvalidInput(
-            f"compiled engines need a noise variance of at least {LEAST_NOISE} of the kernel's, got {relative:.2g}, "
+            f"compiled engines need a noise variance of at least {LEAST_NOISE} of the kernel's, "
+            f"got {terms.relative_noise:.2g}, "
             "because explicit inverses lose their digits below; use engine='numpy'"
         )
     return terms
