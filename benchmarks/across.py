@@ -20,12 +20,12 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 import driftwise as dw  # noqa: E402
-from driftwise.auto.policy import WIDTH  # noqa: E402
 from driftwise.environments.catalogue import grid  # noqa: E402
 from driftwise.lab.statistics import Interval, bootstrap  # noqa: E402
 from driftwise.lean.across import pooled  # noqa: E402
 from driftwise.lean.bank import LeanBank  # noqa: E402
 from driftwise.lean.step import LeanState, moments, observe, optimism  # noqa: E402
+from driftwise.policies.auto_lean import BROAD  # noqa: E402
 from driftwise.records import Array  # noqa: E402
 
 KEYS, BEFORE, FIRST = 64, 60, 20
@@ -73,7 +73,7 @@ def played(bank: LeanBank, keys: Keys, steps: int, seed: int) -> tuple[Array, Le
     regret, best = np.zeros(len(rows)), keys.functions.max(axis=1)
     for t in range(1, steps + 1):
         number = np.full(len(rows), t)
-        j = np.argmax(optimism(bank, state, moments(bank, state, number), WIDTH), axis=1)
+        j = np.argmax(optimism(bank, state, moments(bank, state, number), BROAD), axis=1)
         value = keys.functions[rows, j]
         regret += (best - value) / keys.functions.std(axis=1)
         state = observe(bank, state, j, value + keys.noise * rng.standard_normal(len(rows)), number)

@@ -6,25 +6,25 @@ import numpy as np
 import pytest
 
 from driftwise import Candidates, policy
-from driftwise.gp.time_kernels import SpaceTime
-from driftwise.lean.slide import Beliefs, after, begun_again, imagined, slide
-from driftwise.lean.step import LeanState, observe
+from driftwise.lean.slide import Beliefs, after, begun_again, foreseen, imagined, slide
+from driftwise.lean.step import LeanState, moments, observe
+from driftwise.lean.weigh import shape_and_rate
 from driftwise.records import Ask, Observation
-from lean_bank import KERNELS, NOISES, POINTS, bank, run, times
-from oracles import dense_posterior
+from lean_bank import KERNELS, NOISES, POINTS, bank, covariance, run
 
 SLIDING, FORGETTING = ("sw-gp-ucb", {"window": 10}, 0.0), ("tv-gp-ucb", {"epsilon": 0.05}, 0.05)
 
 
 def dense(made, state, key, s, d, now):
-    """Mean of rewards and of ones, and V, of one expert on the slots that it holds, by one dense solve."""
+    """Mean of rewards and of ones, and V, of one expert's function on the slots that it holds, by one dense solve."""
     held = np.flatnonzero(np.diagonal(state.beliefs.inverse[key, s, d]) > 0)
     where, number, y = (each[key, held] for each in (state.held.where, state.held.number, state.held.y))
     X = np.column_stack([POINTS[where], number])
     at = np.column_stack([POINTS, np.full(len(POINTS), float(now))])
-    kernel = SpaceTime(made.kernels[s], times()[d])
-    columns = [dense_posterior(kernel, made.noises[s], X, each, at) for each in (y, np.ones(len(y)))]
-    return np.array([mean for mean, _ in columns]), kernel.diagonal(at) - columns[0][1], (kernel(X, X), y, held)
+    k, K = covariance(made, s, d, X, at)[0], sum(covariance(made, s, d, X, X))
+    solved = np.linalg.solve(K + made.noises[s] * np.eye(len(held)), k)
+    Y = np.column_stack([y, np.ones(len(y))])
+    return (solved.T @ Y).T, np.einsum("wn,wn->n", k, solved), (K, Y, held)
 
 
 def test_every_expert_is_a_dense_posterior_while_windows_fill_slide_and_begin_again():
@@ -33,15 +33,14 @@ def test_every_expert_is_a_dense_posterior_while_windows_fill_slide_and_begin_ag
         now = number + 2
         b = state.at(made, now)
         for key, s, d in np.ndindex(2, *made.shares.shape):
-            mean, V, (K, y, held) = dense(made, state, key, s, d, now[key])
+            mean, V, (K, Y, held) = dense(made, state, key, s, d, now[key])
             np.testing.assert_allclose(b.mean[key, s, d], mean, atol=1e-9)
             np.testing.assert_allclose(b.explained[key, s, d], V, atol=1e-9)
-            Y = np.column_stack([y, np.ones(len(y))])
             inverse = np.linalg.inv(K + made.noises[s] * np.eye(len(held)))
             np.testing.assert_allclose(b.inverse[key, s, d][np.ix_(held, held)], inverse, atol=1e-8)
             np.testing.assert_allclose(b.squares[key, s, d], Y.T @ inverse @ Y, rtol=1e-9, atol=1e-9)
             assert b.seen[key, s, d] == len(held)
-            counts.add((d in (2, 3), len(held)))
+            counts.add((d in range(*made.renewed.indices(99)), len(held)))
     assert {held for again, held in counts if not again} == {1, 2, 3, 4, 5, 6}
     assert (True, 0) in counts  # an expert that has just begun again
 
@@ -51,15 +50,33 @@ def test_pending_candidates_count_as_if_they_were_answered():
     *_, (state, number) = run(made, 15, keys=1)
     pending, now = np.array([[3, 7, 3]]), number + 1
     b = state.at(made, now)
-    said = imagined(made, b, state.held.where, state.held.ages(now), pending)
+    said = b.explained + imagined(made, b, state.held.where, state.held.ages(now), pending)
+    rewards = moments(made, state, now, pending, level=True)
+    a, rate = shape_and_rate(b, state.units)
     for s, d in np.ndindex(*made.shares.shape):
         held = np.flatnonzero(np.diagonal(b.inverse[0, s, d]) > 0)
         where, times_of = np.append(state.held.where[0, held], pending[0]), state.held.number[0, held]
         X = np.column_stack([POINTS[where], np.append(times_of, np.full(3, now[0]))])
         at = np.column_stack([POINTS, np.full(len(POINTS), float(now[0]))])
-        kernel = SpaceTime(made.kernels[s], times()[d])
-        _, var = dense_posterior(kernel, made.noises[s], X, np.zeros(len(X)), at)
-        np.testing.assert_allclose(kernel.diagonal(at) - said[0, s, d], var, atol=1e-9)
+        k, K = covariance(made, s, d, X, at)[0], sum(covariance(made, s, d, X, X)) + made.noises[s] * np.eye(len(X))
+        np.testing.assert_allclose(said[0, s, d], np.einsum("wn,wn->n", k, np.linalg.solve(K, k)), atol=1e-9)
+        k, prior = sum(covariance(made, s, d, X, at)), np.diagonal(sum(covariance(made, s, d, at, at)))
+        variance = prior - np.einsum("wn,wn->n", k, np.linalg.solve(K, k))
+        np.testing.assert_allclose(rewards.std[0, s, d] ** 2, variance * rate[0, s, d] / a[0, s, d], atol=1e-9)
+
+
+def test_rewards_are_predicted_with_the_level_and_candidates_compared_without_it():
+    made = bank()
+    *_, (state, number) = run(made, 15, keys=1)
+    now = number + 2
+    said = moments(made, state, now, level=True)
+    at = np.column_stack([POINTS, np.full(len(POINTS), float(now[0]))])
+    for s, d in np.ndindex(*made.shares.shape):
+        held = np.flatnonzero(np.diagonal(state.beliefs.inverse[0, s, d]) > 0)
+        X = np.column_stack([POINTS[state.held.where[0, held]], state.held.number[0, held]])
+        k, K = sum(covariance(made, s, d, X, at)), sum(covariance(made, s, d, X, X)) + made.noises[s] * np.eye(len(X))
+        targets = (state.held.y[0, held] - state.units.location[0]) / state.units.scale[0]
+        np.testing.assert_allclose(said.mean[0, s, d], k.T @ np.linalg.solve(K, targets), atol=1e-9)
 
 
 def test_many_keys_at_once_are_each_alone_to_the_last_bit():
@@ -86,7 +103,9 @@ def _leaves(tree):
 def test_one_expert_chooses_as_the_policy_that_it_is(name, options, epsilon):
     """With the oldest observation in the slot that is taken, and the same width."""
     window = 10 if name == "sw-gp-ucb" else 60
-    made = bank(kernels=KERNELS[:1], noises=NOISES[:1], forgetting=(epsilon,), restarts=0, trends=(), window=window)
+    made = bank(
+        kernels=KERNELS[:1], noises=NOISES[:1], forgetting=(epsilon,), restarts=0, trends=(), tides=(), window=window
+    )
     peer = policy(name, Candidates(POINTS), kernel=KERNELS[0], noise=NOISES[0], width=2.0, **options)
     rng, theirs, ours = np.random.default_rng(3), peer.start(), Beliefs.prior(made, 1)
     where, Y, ages = np.zeros((1, window), np.intp), np.zeros((1, window, 2)), np.zeros((1, window))
@@ -99,7 +118,8 @@ def test_one_expert_chooses_as_the_policy_that_it_is(name, options, epsilon):
         y = float(np.sin(7 * x[0] + t / 20) + 0.1 * rng.standard_normal())
         theirs = peer.update(theirs, Observation(t, float(t), tuple(x.tolist()), y))
         slot, ages = (t - 1) % window, ages + 1
-        ours = slide(made, now, where, Y, ages, np.array([slot]), np.array([j]), np.array([y]))
+        of = foreseen(made, now, where, Y, ages, np.array([j]))
+        ours = slide(made, now, where, Y, ages, np.array([slot]), np.array([j]), np.array([y]), of)
         where[0, slot], Y[0, slot], ages[0, slot] = j, (y, 1.0), 0.0
 
 
@@ -116,7 +136,7 @@ def test_to_begin_again_is_to_know_nothing():
     made = bank()
     *_, (state, _) = run(made, 9)
     which = np.zeros((2, *made.shares.shape), dtype=bool)
-    which[1, 0, 2] = True
+    which[1, 0, made.renewed.start] = True
     fresh, nothing = begun_again(state.beliefs, which), Beliefs.prior(made, 2)
     for got, before, empty in zip(fresh, state.beliefs, nothing, strict=True):
         if got.shape[2] == which.shape[2]:

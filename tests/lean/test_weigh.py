@@ -7,12 +7,12 @@ from scipy.integrate import quad
 from scipy.stats import gamma, multivariate_normal
 
 from driftwise.auto.weights import fixed_share
-from driftwise.gp.time_kernels import SpaceTime
 from driftwise.lean.bank import STRENGTH
+from driftwise.lean.slide import foreseen
 from driftwise.lean.step import LeanState, observe
 from driftwise.lean.weigh import log_densities, weigh
 from driftwise.lean.window import Units
-from lean_bank import POINTS, bank, run, times
+from lean_bank import POINTS, bank, covariance, run
 
 UNITS = Units(np.array([0.4]), np.array([1.7]), np.array([4.0]), np.array([np.inf]))
 
@@ -25,7 +25,7 @@ def integrated(made, state, s, d, where, number, y):
     if y is not None:
         X = np.vstack([X, [*POINTS[where], number]])
         targets = np.append(targets, (y - UNITS.location[0]) / UNITS.scale[0])
-    A = SpaceTime(made.kernels[s], times()[d])(X, X) + made.noises[s] * np.eye(len(X))
+    A = sum(covariance(made, s, d, X, X)) + made.noises[s] * np.eye(len(X))
     signal = gamma(STRENGTH, scale=1 / STRENGTH)  # of 1/s²
     peak = multivariate_normal(cov=A).logpdf(targets) if len(X) else 0.0
 
@@ -41,7 +41,9 @@ def test_the_density_of_a_reward_is_that_of_all_scales_of_the_signal_together():
     made = bank()
     *_, (state, number) = run(made, 7, keys=1)
     now, where, y = number + 2, 4, 1.3
-    log_p = log_densities(made, state.at(made, now), UNITS, np.array([where]), np.array([y]))
+    b, held = state.at(made, now), state.held
+    of = foreseen(made, b, held.where, held.Y, held.ages(now), np.array([where]))
+    log_p = log_densities(made, b, UNITS, of, np.array([y]))
     for s, d in np.ndindex(*made.shares.shape):
         given = integrated(made, state, s, d, where, now[0], None)
         both = integrated(made, state, s, d, where, now[0], y)
@@ -61,17 +63,16 @@ def test_weights_follow_the_densities_by_fixed_share():
 
 
 def test_the_expert_that_is_right_wins():
-    """A world that stands still, one that forgets fast, and one that moves smoothly."""
+    """A world that stands still, one that forgets fast, one with a level that moves, and one that moves smoothly."""
     made, rng = bank(window=24), np.random.default_rng(5)
-    drifts = {0: times()[0], 1: times()[1], 5: times()[5]}
-    for right, time in drifts.items():
+    for right in (0, 1, 6, 2):
         where, at = rng.integers(len(POINTS), size=150), np.arange(1, 151)
-        K = SpaceTime(made.kernels[0], time)(*(np.column_stack([POINTS[where], at]),) * 2)
+        X = np.column_stack([POINTS[where], at])
+        K = sum(covariance(made, 0, right, X, X))
         y = rng.multivariate_normal(np.zeros(150), K + made.noises[0] * np.eye(150))
         state = LeanState.start(made)
         for t, j, reward in zip(at, where, y, strict=True):
             state = observe(made, state, np.array([j]), np.array([reward]), np.array([t]))
-        kinds = np.where(np.isin(np.arange(6), [2, 3]), 0, np.arange(6))  # those that begin again stand still, too
-        together = np.bincount(kinds, state.weights[0, 0], minlength=6)
+        kinds = np.where(np.isin(np.arange(7), [3, 4]), 0, np.arange(7))  # those that begin again stand still, too
+        together = np.bincount(kinds, state.weights[0].sum(axis=0), minlength=7)
         assert np.argmax(together) == right, (right, state.weights.round(3))
-        assert state.weights[0, 0].sum() > 0.5

@@ -9,12 +9,16 @@ Columns of Y are the rewards and ones, so that rewards can be centred and scaled
 and mean and V are multiplied by ρ and ρ². A drift with a slope has both for the value and the slope (in units in which
 either has variance 1), which a 2 × 2 matrix moves.
 
-A slide drops the observation of slot s and puts a new one, of candidate j, there. With c = A⁻¹[:, s], p = c_s and k
-the covariances of the new observation with the others,
+A tide is a level that is the same for all candidates and moves by itself. It adds v k_L(t, t′) to A, and to the
+covariances of an observation, but nothing to those of the function, which alone matters for the choice: the formulas
+above stay. So k_L need not be a Markov chain. A level that moves from one step to the next is but more noise.
 
-    u = (A⁻¹ − c cᵀ/p) k, u_s := 0        δ = k(j, j) + λ − kᵀu
+A slide drops the observation of slot s and puts a new one, of candidate j, there. With c = A⁻¹[:, s], p = c_s and
+k = τ ∘ K_wj + v k_L the covariances of the new observation with the others,
+
+    u = (A⁻¹ − c cᵀ/p) k, u_s := 0        δ = k(j, j) + v + λ − kᵀu
     g = K_wᵀ(τ ∘ c)/√p                    h = (K_j − K_wᵀ(τ ∘ u))/√δ
-    V ← V − g² + h²                       mean ← mean − g (cᵀY)/√p + h r,   r = (Y_new − mean′_j)/√δ
+    V ← V − g² + h²                       mean ← mean − g (cᵀY)/√p + h r,   r = (Y_new − Yᵀu)/√δ
     A⁻¹ ← A⁻¹ − c cᵀ/p + ũ ũᵀ/δ           ũ = u with −1 in slot s
     YᵀA⁻¹Y ← YᵀA⁻¹Y − (Yᵀc)(cᵀY)/p + r rᵀ
 
@@ -85,13 +89,46 @@ def decays(bank: LeanBank, ages: Array) -> tuple[Array, Array]:
     return e * (1 + bank.sloped[:, None] * r), -(r * e)[:, :, bank.steady :]
 
 
+def tides(bank: LeanBank, ages: Array) -> Array:
+    """v k_L of the ages of slots, (k, w): (k, 1, D, w)."""
+    variance, rates = bank.level
+    r = ages[:, None, None, :] * rates[:, None]
+    return np.asarray(variance[:, None] * (1 + r) * np.exp(-r))
+
+
+class Foreseen(NamedTuple):
+    """An observation at one candidate of each key, before it is made."""
+
+    covariance: Array  # (k, S, D, w): k, with those in the slots
+    solved: Array  # (k, S, D, w): A⁻¹k
+    mean: Array  # (k, S, D, 2): YᵀA⁻¹k, what rewards and ones predict
+    variance: Array  # (k, S, D): with the noise
+
+
+def foreseen(bank: LeanBank, b: Beliefs, where: NDArray[np.intp], Y: Array, ages: Array, j: Places) -> Foreseen:
+    """What experts expect of an observation at candidate `j`, (k,), now, with its level and noise."""
+    rows = np.moveaxis(bank.kernel[:, where, j[:, None]], 0, 1)[:, :, None, :]
+    k = decays(bank, ages)[0] * rows + tides(bank, ages)
+    solved = (b.inverse @ k[..., None])[..., 0]
+    prior = bank.variance[:, j].T[:, :, None] + bank.level[0] + bank.noise
+    return Foreseen(k, solved, solved @ Y[:, None], prior - np.einsum("ksdw,ksdw->ksd", k, solved))
+
+
 def slide(
-    bank: LeanBank, b: Beliefs, where: NDArray[np.intp], Y: Array, ages: Array, slot: Places, j: Places, y: Array
+    bank: LeanBank,
+    b: Beliefs,
+    where: NDArray[np.intp],
+    Y: Array,
+    ages: Array,
+    slot: Places,
+    j: Places,
+    y: Array,
+    of: Foreseen,
 ) -> Beliefs:
     """The beliefs after reward `y` at candidate `j`, which takes the place of what is in `slot`: (k,) each.
 
     The slots hold the candidates `where`, (k, w), and Y, (k, w, 2), before it; `ages` of the slots and `b` are at its
-    time.
+    time, and `of` is what was foreseen.
     """
     keys, (S, D) = np.arange(len(j)), bank.shares.shape
     tau, tau_slope = decays(bank, ages)
@@ -100,13 +137,10 @@ def slide(
     p = c[keys, :, :, slot]
     held = p > 0
     c = c / np.sqrt(np.where(held, p, 1.0))[..., None]  # 0 where it is not held
-    k = tau * rows[keys, :, :, j][:, :, None, :]
-    k[keys, :, :, slot] = 0.0
-    u = (b.inverse @ k[..., None])[..., 0] - c * np.einsum("ksdw,ksdw->ksd", c, k)[..., None]
+    lost = np.einsum("ksdw,ksdw->ksd", c, of.covariance)[..., None]
+    root = np.sqrt(np.maximum(of.variance, bank.noise)[..., None] + lost**2)  # √δ; rounding can leave a little less
+    u = (of.solved - c * lost) / root
     u[keys, :, :, slot] = 0.0
-    variance = bank.variance[:, j].T[:, :, None] + bank.noise
-    root = np.sqrt(variance - np.einsum("ksdw,ksdw->ksd", k, u))[..., None]  # √δ
-    u = u / root
 
     first = bank.steady
     slopes = tau_slope * c[:, :, first:], tau_slope * u[:, :, first:]
@@ -116,7 +150,7 @@ def slide(
     dropped = c @ Y[:, None]  # (k, S, D, 2)
     mean = b.mean - g[..., None, :] * dropped[..., None]
     new = np.stack([y, np.ones(len(y))], axis=1)[:, None, None, :]
-    r = (new - mean[keys, ..., j]) / root
+    r = new / root - u @ Y[:, None]
     mean += h[..., None, :] * r[..., None]
     slope = b.slope - g_slope[..., None, :] * dropped[:, :, first:, :, None]
     slope -= h_slope[..., None, :] * r[:, :, first:, :, None]
@@ -145,17 +179,34 @@ def begun_again(b: Beliefs, which: Flags) -> Beliefs:
     )
 
 
-def imagined(bank: LeanBank, b: Beliefs, where: NDArray[np.intp], ages: Array, pending: NDArray[np.intp]) -> Array:
-    """V as if the `pending` candidates, (k, q), had been answered now, at the mean, which then stays: (k, S, D, n)."""
+def imagined(
+    bank: LeanBank, b: Beliefs, where: NDArray[np.intp], ages: Array, pending: NDArray[np.intp], *, level: bool = False
+) -> Array:
+    """What is added to V if the `pending` candidates, (k, q), are answered now, at the mean, which stays: (k, S, D, n).
+
+    V is that of the function, or of it and the `level`.
+    """
     keys, S = np.arange(len(where)), len(bank.kernels)
     tau, _ = decays(bank, ages)
     rows = bank.kernel[np.arange(S)[:, None], where[:, None, :]]
-    V, known = b.explained, list[Array]()
+    V, known, tide = np.zeros(b.explained.shape), list[tuple[Array, Array]](), tides(bank, ages)
     for j in pending.T:
-        k = tau * rows[keys, :, :, j][:, :, None, :]
-        h = bank.kernel[:, j].transpose(1, 0, 2)[:, :, None, :] - (tau * (b.inverse @ k[..., None])[..., 0]) @ rows
-        for other in known:
-            h -= other[keys, :, :, j][..., None] * other
-        known.append(h / np.sqrt(np.maximum(h[keys, :, :, j], 0.0) + bank.noise)[..., None])
-        V = V + known[-1] ** 2
+        solved = (b.inverse @ (tau * rows[keys, :, :, j][:, :, None, :] + tide)[..., None])[..., 0]
+        h = bank.kernel[:, j].transpose(1, 0, 2)[:, :, None, :] - (tau * solved) @ rows  # of the function
+        of_level = bank.level[0] - np.einsum("kodw,ksdw->ksd", tide, solved)
+        for other, its_level in known:
+            both = other[keys, :, :, j] + its_level
+            h, of_level = h - both[..., None] * other, of_level - both * its_level
+        root = np.sqrt(np.maximum(h[keys, :, :, j] + of_level, 0.0) + bank.noise)
+        known.append((h / root[..., None], of_level / root))
+        V = V + (known[-1][0] + level * known[-1][1][..., None]) ** 2
     return V
+
+
+def of_level(bank: LeanBank, b: Beliefs, where: NDArray[np.intp], Y: Array, ages: Array) -> tuple[Array, Array]:
+    """What the level adds to what is expected now: to the means, (k, S, D, 2), and to V, (k, S, D, n)."""
+    level, tau = tides(bank, ages), decays(bank, ages)[0]
+    solved = (b.inverse @ np.broadcast_to(level, b.inverse.shape[:-1])[..., None])[..., 0]
+    rows = bank.kernel[np.arange(len(bank.kernels))[:, None], where[:, None, :]]
+    own = np.einsum("kodw,ksdw->ksd", level, solved)
+    return solved @ Y[:, None], 2 * (tau * solved) @ rows + own[..., None]

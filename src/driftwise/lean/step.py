@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from driftwise.lean.bank import LeanBank
-from driftwise.lean.slide import Beliefs, after, begun_again, imagined, slide
+from driftwise.lean.slide import Beliefs, after, begun_again, foreseen, imagined, of_level, slide
 from driftwise.lean.weigh import log_densities, shape_and_rate, weigh
 from driftwise.lean.window import Indices, Numbers, Recent, Units, WindowSlots
 from driftwise.records import Array
@@ -89,8 +89,10 @@ def _stepped(bank: LeanBank, state: LeanState, j: Indices, y: Array, number: Num
     beliefs, slot = state.at(bank, number), held.slot()
     now = held.put(bank, slot, j, y, number)
     units = Units.of(bank, now, origin)
-    weights = weigh(bank, weights, log_densities(bank, beliefs, units, j, y))
-    beliefs = slide(bank, beliefs, held.where, held.Y, held.ages(number), slot, j, y)
+    before = held.where, held.Y, held.ages(number)
+    of = foreseen(bank, beliefs, *before, j)
+    weights = weigh(bank, weights, log_densities(bank, beliefs, units, of, y))
+    beliefs = slide(bank, beliefs, *before, slot, j, y, of)
     turn = number // RENEWED != state.last // RENEWED
     if bank.restarts and turn.any():
         beliefs = begun_again(beliefs, turn[:, None, None] & _lightest(bank, weights))
@@ -115,15 +117,24 @@ class Moments(NamedTuple):
     std: Array
 
 
-def moments(bank: LeanBank, state: LeanState, number: Numbers, pending: Indices | None = None) -> Moments:
-    """What the experts think at the steps `number`, as if `pending` candidates, (k, q), were answered at the mean."""
-    b = state.at(bank, number)
-    V = b.explained if pending is None else imagined(bank, b, state.held.where, state.held.ages(number), pending)
+def moments(
+    bank: LeanBank, state: LeanState, number: Numbers, pending: Indices | None = None, *, level: bool = False
+) -> Moments:
+    """What the experts think at the steps `number`, as if `pending` candidates, (k, q), were answered at the mean.
+
+    It is of the function alone, by which to choose, or with the `level` that moves, as rewards are.
+    """
+    b, held = state.at(bank, number), state.held
+    mean, V, prior = b.mean, b.explained, bank.variance[:, None]
+    if level and bank.tides:
+        of_mean, of_V = of_level(bank, b, held.where, held.Y, held.ages(number))
+        mean, V, prior = mean + of_mean[..., None], V + of_V, prior + bank.level[0][:, None]
+    if pending is not None:
+        V = V + imagined(bank, b, held.where, held.ages(number), pending, level=level)
     a, rate = shape_and_rate(b, state.units)
     location, scale = (each[:, None, None, None] for each in state.units[:2])
-    variance = np.clip(bank.variance[:, None] - V, 0.0, bank.variance[:, None])
-    mean = (b.mean[..., 0, :] - location * b.mean[..., 1, :] + bank.expected) / scale
-    return Moments(mean, np.sqrt(variance * (rate / a)[..., None]))
+    targets = (mean[..., 0, :] - location * mean[..., 1, :] + bank.expected) / scale
+    return Moments(targets, np.sqrt(np.clip(prior - V, 0.0, prior) * (rate / a)[..., None]))
 
 
 def optimism(bank: LeanBank, state: LeanState, said: Moments, width: float) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from driftwise.auto.weights import RARE, SHARE
 from driftwise.lean.bank import STRENGTH, LeanBank
-from driftwise.lean.slide import Beliefs, Places
+from driftwise.lean.slide import Beliefs, Foreseen
 from driftwise.lean.window import Units
 from driftwise.records import Array
 
@@ -26,15 +26,13 @@ def shape_and_rate(b: Beliefs, units: Units) -> tuple[Array, Array]:
     return STRENGTH + 0.5 * b.seen.astype(float), STRENGTH + 0.5 * np.maximum(squares, 0.0)
 
 
-def log_densities(bank: LeanBank, b: Beliefs, units: Units, j: Places, y: Array) -> Array:
-    """The log density of the target of a reward y at candidate j, by each expert: (k, S, D)."""
-    keys, location, scale = np.arange(len(j)), units.location, units.scale
+def log_densities(bank: LeanBank, b: Beliefs, units: Units, of: Foreseen, y: Array) -> Array:
+    """The log density of the target of a reward y that was foreseen so, by each expert: (k, S, D)."""
+    location, scale = units.location, units.scale
     level = location[:, None, None]
-    mean = b.mean[keys, ..., j]  # (k, S, D, 2)
-    miss = ((y - location)[:, None, None] - mean[..., 0] + level * mean[..., 1]) / scale[:, None, None]
-    variance = bank.variance[:, j].T[:, :, None] + bank.noise - np.maximum(b.explained[keys, ..., j], 0.0)
+    miss = ((y - location)[:, None, None] - of.mean[..., 0] + level * of.mean[..., 1]) / scale[:, None, None]
     a, rate = shape_and_rate(b, units)
-    spread = 2 * rate * np.maximum(variance, bank.noise)  # rounding can leave a little less than the noise
+    spread = 2 * rate * np.maximum(of.variance, bank.noise)  # rounding can leave a little less than the noise
     return np.asarray(bank.gammas[b.seen] - 0.5 * np.log(np.pi * spread) - (a + 0.5) * np.log1p(miss**2 / spread))
 
 

@@ -27,6 +27,8 @@ EPSILONS = (0.0, 0.01, 0.05)  # drift per step
 RESTARTS = 2  # one that goes on since the last change, and one that is ready for the next
 LEAST = 1e-3  # noise, relative to the signal's variance, from which on an updated inverse is accurate
 SCALES = (50.0,)  # of smooth drift, in steps
+TIDES = ((40.0, 2.0), (12.0, 0.5), (0.5, 0.3))  # levels: time scale, variance; the last one is noise
+BROAD = 1.0  # the bonus that just pays: fewer experts than `auto` has are sooner sure of a local maximum
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class AutoLean(BasePolicy[LeanState]):
     span: int = 512
     width: float = WIDTH
     prior: Prior = field(default_factory=Prior)
+    tides: tuple[tuple[float, float], ...] = ()  # none, as before there were any
 
     def __post_init__(self) -> None:
         self.settle(
@@ -67,6 +70,7 @@ class AutoLean(BasePolicy[LeanState]):
             span=checks.count,
             width=checks.nonnegative,
             prior=an_instance(Prior, "a Prior(weights, location, scale, strength)"),
+            tides=lambda name, given: checks.each(name, given, _tide, "((40.0, 1.0),)"),
         )
         n, S, D = finite(self.name, self.space), len(self.kernels), self.drifts
         if not S or len(self.noises) != S or not D:
@@ -82,7 +86,7 @@ class AutoLean(BasePolicy[LeanState]):
     @property
     def drifts(self) -> int:
         """How many kinds of drift there are."""
-        return len(self.forgetting) + self.restarts + len(self.trends)
+        return len(self.forgetting) + len(self.tides) + self.restarts + len(self.trends)
 
     @classmethod
     def of(
@@ -91,13 +95,13 @@ class AutoLean(BasePolicy[LeanState]):
         *,
         window: Annotated[int, "number of observations that experts hold"] = 64,
         span: Annotated[int, "number of last observations that these are selected from"] = 512,
-        width: Annotated[float, "exploration bonus, as a multiple of the one that just pays off"] = WIDTH,
+        width: Annotated[float, "exploration bonus, as a multiple of the one that just pays off"] = BROAD,
         prior: Annotated[Prior | None, "what other keys have learned; None: nothing"] = None,
     ) -> AutoLean:
         made = as_space(space)
         finite(cls.name, made)  # before anything is made of its points
         kernels, noises = default_shapes(made)
-        return cls(made, kernels, noises, window=window, span=span, width=width, prior=prior or Prior())
+        return cls(made, kernels, noises, window=window, span=span, width=width, prior=prior or Prior(), tides=TIDES)
 
     @cached_property
     def bank(self) -> LeanBank:
@@ -112,6 +116,7 @@ class AutoLean(BasePolicy[LeanState]):
             window=self.window,
             span=self.span,
             prior=self.prior,
+            tides=self.tides,
         )
 
     @property
@@ -157,17 +162,16 @@ class LeanBelief:
     def __len__(self) -> int:
         return int(self.state.held.filled.sum())
 
-    @cached_property
-    def said(self) -> Moments:
+    def said(self, *, level: bool) -> Moments:
         pending = self.policy._indices(self.pending)[None] if self.pending else None
-        return moments(self.policy.bank, self.state, np.array([self.number]), pending)
+        return moments(self.policy.bank, self.state, np.array([self.number]), pending, level=level)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        mean, std = mixed(self.state, self.said)
+        mean, std = mixed(self.state, self.said(level=True))
         return self._at(X, mean[0]), self._at(X, std[0])
 
     def optimism(self, X: Array, width: float) -> Array:
-        return self._at(X, optimism(self.policy.bank, self.state, self.said, width)[0])
+        return self._at(X, optimism(self.policy.bank, self.state, self.said(level=False), width)[0])
 
     def _at(self, X: Array, values: Array) -> Array:
         """Of values at all candidates, those at the rows of X."""
@@ -248,3 +252,10 @@ def _noise(name: str, given: Any) -> float:
 
 def _epsilon(name: str, given: Any) -> float:
     return Forgetting(checks.real(name, given)).epsilon
+
+
+def _tide(name: str, given: Any) -> tuple[float, float]:
+    pair = checks.each(name, given, checks.positive, "(40.0, 1.0)")
+    if len(pair) != 2:
+        raise InvalidInput(f"{name} must be pairs of a time scale and a variance, got {checks.shown(given)}")
+    return pair[0], pair[1]
