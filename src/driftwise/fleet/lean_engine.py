@@ -69,17 +69,19 @@ class LeanEngine:
     def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
         means, stds = np.empty((2, len(rows), len(self.bank.points)))
         for part in self._parts(rows, AT_ONCE):
-            state, said = self._said(rows[part], numbers[part])
+            state, said = self._said(rows[part], numbers[part], level=True)
             mean, std = mixed(state, said)
             location, scale = (state.origin + state.units.location)[:, None], state.units.scale[:, None]
             means[part], stds[part] = location + scale * mean, scale * std
         return means, stds
 
-    def _said(self, rows: Rows, numbers: Numbers, pending: NDArray[np.intp] | None = None) -> tuple[LeanState, Moments]:
+    def _said(
+        self, rows: Rows, numbers: Numbers, pending: NDArray[np.intp] | None = None, *, level: bool = False
+    ) -> tuple[LeanState, Moments]:
         """The states of these rows, and what their experts think at the steps `numbers`."""
         slots = self._to(self._slots(rows))
-        state = self.tensors.known(slots, inverses=pending is not None)
-        return state, moments(self.bank, state, numbers.astype(np.int64), pending)
+        state = self.tensors.known(slots, inverses=level or pending is not None)
+        return state, moments(self.bank, state, numbers.astype(np.int64), pending, level=level)
 
     # --- steps --------------------------------------------------------------------------------------------------------
 

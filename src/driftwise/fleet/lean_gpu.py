@@ -33,6 +33,7 @@ class LeanTensors:
         start = LeanState.start(bank)
         self.kernel, self.variance, self.noise = map(self._to, (bank.kernel, bank.variance, bank.noise[:, 0]))
         self.rates, self.sloped, self.shares = map(self._to, (bank.rates, bank.sloped, bank.shares.ravel()))
+        self.level = self._to(np.array(bank.level))
         self.near, self.same = (self._to(each.astype(np.uint8)) for each in (bank.near, bank.same_place))
         self.expected, self.quantiles, self.gammas = map(self._to, (bank.expected, bank.quantiles, bank.gammas))
         self.bonus = self._to(width * bank.bonus)
@@ -96,13 +97,13 @@ class LeanTensors:
         )  # fmt: skip
         exchange[(r, E)](
             slots, where, number, ints, reals, s["P"], s["seen"], s["where"], s["Y"], s["numbers"],
-            self.kernel, self.noise, self.rates, self.sloped, entered, spread, scalars, self.n, r,
+            self.kernel, self.noise, self.rates, self.sloped, self.level, entered, spread, scalars, self.n, r,
             w=self.w, H=self.half, N=self.N, D=D, STEADY=self.bank.steady, R=self.rows, num_warps=EXCHANGE_WARPS,
         )  # fmt: skip
         torch.bmm(spread.view(S, r * self.rows, self.n), self.kernel, out=swept)
         weigh[(r,)](
             slots, where, number, ints, reals, scalars, s["seen"], s["weights"], s["spread"], s["Q"], s["units"],
-            self.variance, self.noise, self.shares, self.gammas, self.constants, surprise, self.n,
+            self.variance, self.level, self.noise, self.shares, self.gammas, self.constants, surprise, self.n,
             S=S, D=D, EP=triton.next_power_of_2(E), FIRST=self.bank.renewed.start, STEADY=self.bank.steady,
             num_warps=1,
         )  # fmt: skip

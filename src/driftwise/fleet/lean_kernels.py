@@ -131,7 +131,7 @@ def exchange(
     P_ptr, seen_ptr,  # (C, E, 3, H, H), (C, E)
     where_ptr, Y_ptr, numbers_ptr,  # (C, w)
     kernel_ptr, noise_ptr,  # (S, n, n), (S,)
-    rates_ptr, sloped_ptr,  # (D,)
+    rates_ptr, sloped_ptr, level_ptr,  # (D,), (D,), (2, D): variance and rate of the level that moves
     entered_ptr,  # (r, E, 2H): out: ũ
     spread_ptr,  # (S, r, R, n): out: τ∘c of each drift, τ∘ũ of each, and both of the slopes
     scalars_ptr,  # (r, E, 8): out: cᵀY, r, mean_j (two each), V_j, whether slot s was held
@@ -190,6 +190,10 @@ def exchange(
     kernel_row = kernel_ptr + (shape * n + j).to(tl.int64) * n
     k_a = tau_a * tl.load(kernel_row + where_a, mask=filled_a, other=0.0)
     k_b = tau_b * tl.load(kernel_row + where_b, mask=filled_b, other=0.0)
+    level, tide = tl.load(level_ptr + drift), tl.load(level_ptr + D + drift)
+    tide_a, tide_b = tide * (number - number_a), tide * (number - number_b)
+    k_a += tl.where(filled_a, level * (1.0 + tide_a) * tl.exp(-tide_a), 0.0)
+    k_b += tl.where(filled_b, level * (1.0 + tide_b) * tl.exp(-tide_b), 0.0)
     along_all = tl.sum(c_a * k_a, 0) + tl.sum(c_b * k_b, 0)
     k_a = tl.where(i == s, 0.0, k_a)
     k_b = tl.where(i + H == s, 0.0, k_b)
@@ -199,7 +203,7 @@ def exchange(
     u_a = tl.where(i == s, 0.0, u_a)
     u_b = tl.where(i + H == s, 0.0, u_b)
     known = tl.sum(u_a * k_a, 0) + tl.sum(u_b * k_b, 0)
-    root = tl.sqrt(tl.maximum(tl.load(kernel_row + j) - known, 0.0) + noise)
+    root = tl.sqrt(tl.maximum(tl.load(kernel_row + j) + level - known, 0.0) + noise)
     scale = 1.0 / root
     # through memory, so that all of A⁻¹ is changed by the same u (`gpu_kernels.py`)
     entered_ptr += (b * E + e) * 2 * H

@@ -25,7 +25,7 @@ def weigh(
     scalars_ptr,  # (r, E, 8): of `exchange`; the last four become: whether it had seen anything, whether it goes on
     seen_ptr, weights_ptr, spread_ptr, Q_ptr,  # (C, E), (C, E), (C, E), (C, E, 3): updated; spread is √(b/a)
     units_ptr,  # (C, 4)
-    variance_ptr, noise_ptr, shares_ptr, gammas_ptr,  # (S, n), (S,), (E,), (w + 1,)
+    variance_ptr, level_ptr, noise_ptr, shares_ptr, gammas_ptr,  # (S, n), (2, D), (S,), (E,), (w + 1,)
     constants_ptr,  # (4,): STRENGTH, SHARE, RARE and the numbers between two beginnings
     surprise_ptr,  # (r,): out
     n,
@@ -47,6 +47,7 @@ def weigh(
     seen = tl.load(seen_ptr + at, mask=mine, other=0)
     weights = tl.load(weights_ptr + at, mask=mine, other=0.0)
     prior = tl.load(variance_ptr + shape * n + j, mask=mine, other=1.0)
+    prior += tl.load(level_ptr + drift, mask=mine, other=0.0)  # a reward has the level, too
     noise = tl.load(noise_ptr + shape, mask=mine, other=1.0)
     a = strength + 0.5 * seen
 
