@@ -1,4 +1,4 @@
-"""auto-lean: a dozen experts on a short window, for a key among very many. It is told nothing."""
+"""auto-lean: 18 experts on a short window, for a key among very many. It is told nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BROAD = 1.0  # the bonus that just pays: fewer experts than `auto` has are soone
 
 @dataclass(frozen=True)
 class AutoLean(BasePolicy[LeanState]):
-    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over a dozen experts e: shapes × drifts, on `window` observations.
+    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: shapes × drifts, on `window` observations.
 
     It needs no settings, and finitely many candidates. Experts are those of `driftwise.lean`. Time is the number of the
     step. O(w² + w·n) per step and expert, and O(w³ + w²·n) more every `span` steps, however long it runs.
