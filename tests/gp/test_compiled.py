@@ -35,7 +35,7 @@ def without(monkeypatch):
 
     def made(standardise: bool) -> Grid:
         with monkeypatch.context() as patched:
-            patched.setattr(module, "compiled_step", lambda: None)
+            patched.setattr(module, "compiled_functions", lambda: None)
             grid = Grid(POINTS, RBF(0.2), 0.01, standardise)
             assert grid.compiled is None
         return grid
@@ -81,5 +81,5 @@ def test_two_futures_of_one_state_do_not_disturb_each_other():
     ("n", "noise"), [(module.COMPILED_FROM - 1, 0.01), (module.COMPILED_FROM, 1e-4)], ids=["few candidates", "noise"]
 )
 def test_where_it_does_not_pay_or_is_not_exact_it_is_not_loaded(n, noise, monkeypatch):
-    monkeypatch.setattr(module, "compiled_step", lambda: pytest.fail("it was loaded"))
+    monkeypatch.setattr(module, "compiled_functions", lambda: pytest.fail("it was loaded"))
     assert Grid(POINTS[:n], RBF(0.2), noise).compiled is None
