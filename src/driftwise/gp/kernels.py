@@ -5,6 +5,7 @@ Kernels can be added, multiplied and scaled: `2.0 * RBF(0.2) + Linear()`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -63,12 +64,21 @@ def _scaled(kernel: Kernel, variance: Any) -> Scaled:
     return Scaled(kernel, variance) if number else NotImplemented
 
 
-class Stationary(Combined):
-    """A kernel of the distance alone, with k(x, x) = 1."""
+class Stationary(Combined, ABC):
+    """A kernel of the distance alone, with k(x, x) = 1 and the gradient F · (y − x)/ℓ²."""
+
+    lengthscale: Lengthscale
+
+    @abstractmethod
+    def with_factor(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """k and F for the rows of X and Y: (n, m) each."""
 
     def diagonal(self, X: Array) -> Array:
         check_points(X)
         return np.ones(len(X))
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return downhill(X, Y, self.lengthscale, self.with_factor(X, Y)[1])
 
 
 @dataclass(frozen=True)
@@ -90,8 +100,10 @@ class RBF(Stationary):
     def __call__(self, X: Array, Y: Array) -> Array:
         return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
 
-    def gradient(self, X: Array, Y: Array) -> Array:
-        return downhill(X, Y, self.lengthscale, self(X, Y))
+    def with_factor(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """F = k."""
+        k = self(X, Y)
+        return k, k
 
 
 @dataclass(frozen=True)
@@ -118,22 +130,22 @@ class Matern(Stationary):
 
     def __call__(self, X: Array, Y: Array) -> Array:
         a = self._a(X, Y)
-        if self.nu == 0.5:
-            return np.exp(-a)
-        if self.nu == 1.5:
-            return (1 + a) * np.exp(-a)
-        return (1 + a + a * a / 3) * np.exp(-a)
+        return self._value(a, np.exp(-a))
 
-    def gradient(self, X: Array, Y: Array) -> Array:
-        """k′(r)/r · (x − y)/ℓ²; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
+    def with_factor(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """F = −k′(r)/r; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
         a = self._a(X, Y)
+        e = np.exp(-a)
         if self.nu == 0.5:
-            factor = np.where(a > 0, np.exp(-a) / np.where(a > 0, a, 1), 0)
-        elif self.nu == 1.5:
-            factor = 3 * np.exp(-a)
+            F = np.where(a > 0, e / np.where(a > 0, a, 1), 0)
         else:
-            factor = 5 / 3 * (1 + a) * np.exp(-a)
-        return downhill(X, Y, self.lengthscale, factor)
+            F = 3 * e if self.nu == 1.5 else 5 / 3 * (1 + a) * e
+        return self._value(a, e), F
+
+    def _value(self, a: Array, e: Array) -> Array:
+        if self.nu == 0.5:
+            return e
+        return (1 + a) * e if self.nu == 1.5 else (1 + a + a * a / 3) * e
 
     def _a(self, X: Array, Y: Array) -> Array:
         """√(2ν)·r, cut where e^−a is 0 anyway: a·e^−a would be ∞·0 for points immensely far apart."""

@@ -123,18 +123,8 @@ class Slots(NamedTuple):
         assert isinstance(self.inverse, Inverse)
         numbers, Y = self.contents.views
         P, mean, var, gain, entering, gone, crowded = step(
-            self.inverse.P,
-            kernel,
-            self.rows.column(0),
-            numbers,
-            self.first,
-            Y,
-            mean,
-            var,
-            i,
-            float(y),
-            forget,
-            self.noise,
+            *(self.inverse.P, kernel, self.rows.column(0), numbers, self.first, Y),
+            *(mean, var, i, float(y), forget, self.noise),
         )
         rows = self.rows if entering < len(self.rows) else self.rows.append(i, kernel[i])
         after = self._after(entering, y, int(forget), rows, Inverse(P, self.noise), gone)
