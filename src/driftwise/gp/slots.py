@@ -160,7 +160,7 @@ def in_order(contents: SharedRows, rows: SharedRows, first: int) -> bool:
     return len(rows) == w and bool((contents.views[0] == np.arange(first, first + w)).all())
 
 
-def leftover(counts: Index, entering: int) -> tuple[int, bool]:
+def leftover(counts: Index | Array, entering: int) -> tuple[int, bool]:
     """How many slots before the first in use are dropped, and whether so many others are free that all of them are.
 
     `counts` are those of the observations that stay, and `entering` is the slot of the one that comes.
@@ -169,7 +169,7 @@ def leftover(counts: Index, entering: int) -> tuple[int, bool]:
     while first != entering and not counts[first]:
         first += 1
     used = np.count_nonzero(counts) + (counts[entering] == 0)
-    return first, len(counts) - first - used > FREE + used // 4
+    return first, bool(len(counts) - first - used > FREE + used // 4)
 
 
 def _slopes_of_ones(moves: list[tuple[int, float, int]], roots: list[float], U: Array, counts: Index) -> list[float]:
