@@ -61,7 +61,7 @@ class Race:
 
 
 def run() -> Iterator[Result]:
-    for compiled in (False, True) if grid.compiled_step() else (False,):
+    for compiled in (False, True) if grid.compiled_functions() else (False,):
         with using(compiled):
             for window, target in TARGETS.items():
                 yield from _raced(window, target, compiled)
@@ -100,13 +100,13 @@ def _small_noise() -> Iterator[Result]:
 @contextmanager
 def using(compiled: bool) -> Iterator[None]:
     """Grids that are made here take compiled steps, or those of NumPy whatever is installed."""
-    given = grid.compiled_step
+    given = grid.compiled_functions
     if not compiled:
-        grid.compiled_step = lambda: None  # type: ignore[assignment]
+        grid.compiled_functions = lambda: None  # type: ignore[assignment]
     try:
         yield
     finally:
-        grid.compiled_step = given
+        grid.compiled_functions = given
 
 
 def race(window: int, *, noise: float, repeats: bool = True, block: int = 50) -> Race:
@@ -119,9 +119,8 @@ def race(window: int, *, noise: float, repeats: bool = True, block: int = 50) ->
     our_time, their_time, floor = Stopwatch(), Stopwatch(), Stopwatch()
     for first in range(1, STEPS + 1, block):
         full = first > window  # only full windows are timed
-        chosen = []
-        for t in range(first, first + block):
-            rewards = world.values(t)
+        chosen, drawn = [], [world.values(t) for t in range(first, first + block)]  # the world is not what is timed
+        for t, rewards in enumerate(drawn, start=first):
 
             def step(t: int = t, state: Any = state, rewards: Array = rewards) -> tuple[Any, int, int]:
                 x = tuple(policy.choose(state, Ask(t, float(t))).tolist())

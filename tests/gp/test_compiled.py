@@ -35,7 +35,7 @@ def without(monkeypatch):
 
     def made(standardise: bool) -> Grid:
         with monkeypatch.context() as patched:
-            patched.setattr(module, "compiled_step", lambda: None)
+            patched.setattr(module, "compiled_functions", lambda: None)
             grid = Grid(POINTS, RBF(0.2), 0.01, standardise)
             assert grid.compiled is None
         return grid
@@ -81,5 +81,17 @@ def test_two_futures_of_one_state_do_not_disturb_each_other():
     ("n", "noise"), [(module.COMPILED_FROM - 1, 0.01), (module.COMPILED_FROM, 1e-4)], ids=["few candidates", "noise"]
 )
 def test_where_it_does_not_pay_or_is_not_exact_it_is_not_loaded(n, noise, monkeypatch):
-    monkeypatch.setattr(module, "compiled_step", lambda: pytest.fail("it was loaded"))
+    monkeypatch.setattr(module, "compiled_functions", lambda: pytest.fail("it was loaded"))
     assert Grid(POINTS[:n], RBF(0.2), noise).compiled is None
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_upper_confidence_bounds_have_the_bits_that_numpy_gives_them(standardise):
+    """Also where rounding has left a variance below 0 or above that of the prior."""
+    pytest.importorskip("numba", reason="the extra `fast` is not installed")
+    state = fold(Grid(POINTS, RBF(0.2), 0.01, standardise), log_of(60), 20)[-1]
+    state.var[:2] = -1e-17, 1.0 + 1e-15
+    mean, std = state.predict(POINTS)
+    assert state.upper(POINTS, 2).tobytes() == (mean + 2.0 * std).tobytes()
+    mean, std = state.predict(POINTS[:5])
+    assert state.upper(POINTS[:5], 2).tobytes() == (mean + 2.0 * std).tobytes()

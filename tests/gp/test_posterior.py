@@ -117,6 +117,15 @@ def test_gradients_equal_finite_differences(kernel, n):
             np.testing.assert_allclose(gradient, expected, atol=2e-6)
 
 
+@pytest.mark.parametrize("kernel", [RBF((0.2, 0.5)), Matern(0.5, 0.3), Matern(1.5, 0.3), Matern(2.5, (0.3, 0.1))])
+def test_the_gradient_by_products_of_matrices_is_the_one_of_any_kernel(kernel):
+    """A scaled kernel takes the way that every kernel can; the points include one that was observed."""
+    one, any_kernel = filled(kernel, 0.01), filled(Scaled(kernel, 1.0), 0.01)
+    X = np.vstack([np.random.default_rng(1).random((5, 2)), one.X[:1]])
+    for ours, theirs in zip(one.predict_gradient(X), any_kernel.predict_gradient(X), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+
 @pytest.mark.parametrize("kernel", [RBF(0.2), Linear(), Scaled(Matern(0.5, 0.2), 3.0)], ids=repr)
 def test_information_gain_equals_the_log_determinant(kernel):
     posterior = filled(kernel, 0.01, n=30)

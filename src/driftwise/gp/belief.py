@@ -117,6 +117,8 @@ class Ucb:
     beta: float
 
     def __call__(self, X: Array) -> Array:
+        if isinstance(self.belief, GridPosterior):
+            return self.belief.upper(X, self.beta)
         mean, std = self.belief.predict(X)
         return mean + self.beta * std
 

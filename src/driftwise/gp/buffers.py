@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,11 @@ from driftwise.gp.linalg import aligned
 Column = NDArray[Any]  # (k,) or (k, m)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedRows:
+class SharedRows(NamedTuple):
     """The rows [start, stop) of several columns.
 
     A row is appended in place only if no other state appended there before, and otherwise to a copy: the rows of a
-    state never change.
+    state never change. (A tuple, because one is made at every step, in a third of the time of a frozen dataclass.)
 
     >>> one = SharedRows.of(np.zeros(0), room=4).append(1.0)
     >>> two, other = one.append(2.0), one.append(3.0)

@@ -12,76 +12,101 @@ import numpy as np
 from numba import njit
 
 from driftwise.gp.inverses import Index
+from driftwise.gp.slots import leftover
 from driftwise.records import Array
 
 BLOCK = 512  # candidates at a time, so that what is summed stays in the first-level cache
 
 
+@njit(cache=True)
+def upper(mean: Array, var: Array, prior: Array, beta: float) -> Array:
+    """μ + βσ at every candidate, (n,), with the bits that NumPy gives it."""
+    bound = np.empty_like(var)
+    for j in range(len(var)):
+        bound[j] = mean[j] + beta * math.sqrt(min(max(var[j], 0.0), prior[j]))
+    return bound
+
+
+_leftover = njit(cache=True)(leftover)
+
+
 @njit(cache=True, fastmath={"contract"})
 def step(
-    P: Array,  # (m, m) or one less
+    P: Array,  # (m, m)
     kernel: Array,  # (n, n)
-    candidates: Index,  # (m,)
+    known: Index,  # (m,): the candidates of the slots
     numbers: Index,  # (w,): serial numbers of slots
     first: int,
     Y: Array,  # (w, q)
     mean: Array,  # (q, n)
     var: Array,  # (n,)
-    entering: int,
+    i: int,  # the candidate that enters
     y: float,
-    drop: int,
+    drop: bool,
     noise: float,
-    gone: int,  # slots before the first that is in use afterwards
-) -> tuple[Array, Array, Array, float]:
-    """A⁻¹, mean and variance after the step, and what the information gain grows by."""
-    m, n, q = len(candidates), len(var), len(mean)
-    counts, sums = np.zeros(m), np.zeros(m)
+) -> tuple[Array, Array, Array, float, int, int, bool]:
+    """A⁻¹, mean and variance after the step, and what the information gain grows by; and the slot that i takes.
+
+    With how many slots are left out before the first in use, and whether too many others are free.
+    """
+    entering = 0
+    while entering < len(known) and known[entering] != i:
+        entering += 1
+    m, n, q = max(len(known), entering + 1), len(var), len(mean)
+    candidates, counts, sums, gone, crowded = np.empty(m, np.intp), np.zeros(m), np.zeros(m), 0, False
+    candidates[: len(known)] = known
+    candidates[entering] = i
     for t in range(drop, len(numbers)):
         counts[numbers[t] - first] += 1.0
         sums[numbers[t] - first] += Y[t, 0]
-    after = np.zeros((m - gone, m - gone))
-    after[: len(P) - gone, : len(P) - gone] = P[gone:, gone:]
-    U, T, gain = np.zeros((2, m)), np.zeros((q, 2)), (0.5 * drop - 0.5) * math.log(noise)
+    if drop and counts[numbers[0] - first] == 0.0:
+        gone, crowded = _leftover(counts, entering)
+    U, T, gain, freed = np.zeros((2, m)), np.zeros((q, 2)), (0.5 * drop - 0.5) * math.log(noise), -1
     if drop:
         leaving = numbers[0] - first
         left = counts[leaving]
         root = 1.0 / math.sqrt(P[leaving, leaving] + left * (left + 1.0) / noise)
         U[0, : len(P)] = root * P[leaving]
-        _add_square(after, U[0, gone:], -1.0)
-        if left == 0.0 and leaving >= gone:
-            after[leaving - gone] = 0.0
-            after[:, leaving - gone] = 0.0
         gain -= math.log((left + 1.0) * root)
         _slopes(T[:, 0], -1.0, U[0], root, leaving, Y[0, 0], counts, sums)
-    root = _entering(after, U[1, gone:], entering - gone, counts[entering], kernel, candidates[gone:], noise)
-    _add_square(after, U[1, gone:], 1.0)
+        freed = leaving if left == 0.0 else -1
+    root = _entering(P, U, entering, freed, counts[entering], kernel[i], candidates, noise)
     gain += math.log((counts[entering] + 1.0) * root)
     _slopes(T[:, 1], 1.0, U[1], root, entering, y, counts, sums)
+    after = _added(P, U, gone)
+    if freed >= gone and freed != entering:
+        after[freed - gone] = 0.0
+        after[:, freed - gone] = 0.0
     next_mean, next_var = np.empty((q, n)), np.empty(n)
     _sweep(kernel, candidates, U, T, mean, var, next_mean, next_var)
-    return after, next_mean, next_var, gain
+    return after, next_mean, next_var, gain, entering, gone, crowded
 
 
 @njit(cache=True, fastmath={"contract"})
-def _entering(P: Array, u: Array, i: int, c: float, kernel: Array, candidates: Index, noise: float) -> float:
+def _entering(P: Array, U: Array, i: int, freed: int, c: float, row: Array, candidates: Index, noise: float) -> float:
     """Writes u of an observation that enters, and returns √g."""
-    m = len(u)
+    n, left, u, removed = len(P), U[0], U[1], 0.0
     if c > 0.0:
         weight = c * (c + 1.0) / noise
-        root = math.sqrt(weight - P[i, i])
-        for a in range(m):
-            u[a] = P[i, a] / root
+        root = math.sqrt(weight - (P[i, i] - left[i] * left[i]))
+        for a in range(n):
+            u[a] = (P[i, a] - left[i] * left[a]) / root
         return root / weight
-    row, v, own = kernel[candidates[i]], np.zeros(m), 0.0
-    for a in range(m):
-        for b in range(m):
-            v[b] += row[candidates[a]] * P[a, b]
-    for a in range(m):
-        own += v[a] * row[candidates[a]]
-        u[a] = -v[a]
-    root = math.sqrt(max(row[candidates[i]] - own, 0.0) + noise)
+    for a in range(n):
+        k = row[candidates[a]]
+        removed += left[a] * k
+        for b in range(n):
+            u[b] -= k * P[a, b]
+    for a in range(n):
+        u[a] += removed * left[a]
+    if freed >= 0:
+        u[freed] = 0.0
+    own = row[candidates[i]]
+    for a in range(n):
+        own += u[a] * row[candidates[a]]
+    root = math.sqrt(max(own, 0.0) + noise)
     u[i] = 1.0
-    for a in range(m):
+    for a in range(len(u)):
         u[a] /= root
     return root
 
@@ -101,13 +126,18 @@ def _slopes(T: Array, sign: float, u: Array, root: float, i: int, y: float, coun
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add_square(P: Array, u: Array, sign: float) -> None:
-    """P ± u uᵀ, in place."""
-    for a in range(len(u)):
-        v = sign * u[a]
-        if v != 0.0:
-            for b in range(len(u)):
-                P[a, b] += v * u[b]
+def _added(P: Array, U: Array, gone: int) -> Array:
+    """P − u uᵀ + v vᵀ for the rows u and v of U, which may have one slot more, without the first `gone` slots."""
+    P, u, v = P[gone:, gone:], U[0, gone:], U[1, gone:]
+    n, m = len(P), len(u)
+    after = np.empty((m, m))
+    for a in range(n):
+        for b in range(n):
+            after[a, b] = P[a, b] - u[a] * u[b] + v[a] * v[b]
+    if m > n:
+        after[n] = v[n] * v
+        after[:, n] = v[n] * v
+    return after
 
 
 @njit(cache=True, fastmath={"contract"})

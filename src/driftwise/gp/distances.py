@@ -6,6 +6,9 @@ matrix it is computed, which is what makes a replay exact.
 
 from __future__ import annotations
 
+from numbers import Real
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
@@ -61,6 +64,23 @@ def downhill(X: Array, Y: Array, lengthscale: Lengthscale, factor: Array) -> Arr
             return difference
     except FloatingPointError:
         raise too_far() from None
+
+
+def as_lengthscale(name: str, value: Any) -> Lengthscale:
+    """A positive number, or one for each coordinate."""
+    if isinstance(value, Real):
+        return _one_lengthscale(name, value)
+    scales = checks.each(name, value, _one_lengthscale, "0.2, or (0.1, 0.4), one for each dimension")
+    if not scales:
+        raise InvalidInput(f"{name} must be a number, or one for each dimension, got none")
+    return scales
+
+
+def _one_lengthscale(name: str, value: Any) -> float:
+    scale = checks.positive(name, value)
+    if scale < 1e-100:  # the square of its reciprocal must be a number too
+        raise InvalidInput(f"{name} must be from 1e-100 to 1e100, got {checks.shown(value)}")
+    return scale
 
 
 def too_far() -> InvalidInput:

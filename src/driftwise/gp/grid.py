@@ -24,7 +24,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 import numpy as np
 
@@ -36,7 +38,7 @@ from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import add_outer, cholesky, solve_lower
 from driftwise.gp.noise import PLAIN, Own, Pair, appended, location_scale, log_total, pair_of, selected, variances
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.slots import SPARE, CompiledStep, Move, Slots, distinct, in_order, mean_rewards
+from driftwise.gp.slots import SPARE, Move, Slots, distinct, in_order, mean_rewards
 from driftwise.gp.sweep import swept
 from driftwise.records import Array, Observation, Point
 
@@ -52,14 +54,9 @@ LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is store
 
 
 @cache
-def compiled_step() -> CompiledStep | None:
+def compiled_functions() -> ModuleType | None:
     """`gp/compiled.py` if Numba is installed, else None."""
-    if find_spec("numba") is None:
-        return None
-    from driftwise.gp.compiled import step
-
-    compiled: CompiledStep = step
-    return compiled
+    return import_module("driftwise.gp.compiled") if find_spec("numba") else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +115,11 @@ class Grid:
         return np.ascontiguousarray(self.kernel(self.points, self.points)) if small else None
 
     @cached_property
-    def compiled(self) -> CompiledStep | None:
-        """A step by Numba, if that is installed and pays here; a rule of the grid alone, so that replay is exact."""
+    def compiled(self) -> ModuleType | None:
+        """Functions of Numba, if that is installed and pays here; a rule of the grid alone, so that replay is exact."""
         if self.relative_noise < WELL_CONDITIONED or not COMPILED_FROM <= len(self.points) <= LARGEST_MATRIX:
             return None
-        return compiled_step()
+        return compiled_functions()
 
     @cached_property
     def _index(self) -> dict[Point, int]:
@@ -224,32 +221,28 @@ class GridPosterior:
 
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, if drop is 1, forget the oldest."""
-        if self.solved is None and self.grid.compiled is not None and len(self.held.rows) <= COMPILED_TO:
-            return self._compiled_change(i, y, number, drop=drop)
-        held, move = self.held.step(i, y, self.grid.row, forget=drop == 1)
-        mean, var, C = swept(self.mean, self.var, move)
-        solved = None if self.solved is None else _solved(self.solved, move, C)
-        return GridPosterior(
-            grid=self.grid,
+        grid, held, solved, forget = self.grid, self.held, self.solved, drop == 1
+        if solved is None and grid.compiled is not None and len(held.rows) <= COMPILED_TO:
+            assert grid.matrix is not None
+            step = grid.compiled.step
+            held, mean, var, gain = held.compiled_step(step, i, y, grid.matrix, self.mean, self.var, forget=forget)
+        else:
+            held, move = held.step(i, y, grid.row, forget=forget)
+            mean, var, C = swept(self.mean, self.var, move)
+            solved, gain = None if solved is None else _solved(solved, move, C), move.gain
+        after = object.__new__(GridPosterior)  # a frozen dataclass takes three times as long to set its fields
+        after.__dict__.update(
+            grid=grid,
             held=held,
             mean=mean,
             var=var,
-            information_gain=self.information_gain + move.gain,
+            information_gain=self.information_gain + gain,
             last=number,
             fixed_units=self.fixed_units,
             solved=solved,
+            own=None,
         )
-
-    def _compiled_change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
-        step, kernel = self.grid.compiled, self.grid.matrix
-        assert step is not None
-        assert kernel is not None
-        held, mean, var, gain = self.held.compiled_step(
-            step, i, float(y), kernel, self.mean, self.var, forget=drop == 1
-        )
-        return GridPosterior(
-            self.grid, held, mean, var, self.information_gain + gain, number, fixed_units=self.fixed_units
-        )
+        return after
 
     def imagine(self, points: Sequence[Point]) -> GridPosterior:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
@@ -273,13 +266,24 @@ class GridPosterior:
         """μ and σ at the rows of X; at all candidates they are up to date already."""
         if not self.grid.is_all(X):
             return self.general.predict(X)
-        mean = self.mean[0]
-        if self.grid.standardise:
-            location, scale = self.units
-            mean = (mean - location * self.mean[1]) / scale
         std = np.maximum(self.var, 0.0)  # two ufuncs are twice as fast as np.clip
         np.minimum(std, self.grid.prior, out=std)
-        return mean, np.sqrt(std, out=std)
+        return self._target_mean(), np.sqrt(std, out=std)
+
+    def upper(self, X: Array, beta: float) -> Array:
+        """μ + βσ at the rows of X: (m,)."""
+        if self.grid.compiled is not None and self.grid.is_all(X):
+            bound: Array = self.grid.compiled.upper(self._target_mean(), self.var, self.grid.prior, float(beta))
+            return bound
+        mean, std = self.predict(X)
+        return mean + beta * std
+
+    def _target_mean(self) -> Array:
+        """μ at all candidates, of rewards that are standardised or not: (n,)."""
+        if not self.grid.standardise:
+            return self.mean[0]
+        location, scale = self.units
+        return (self.mean[0] - location * self.mean[1]) / scale
 
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, w)."""

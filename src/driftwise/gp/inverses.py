@@ -110,7 +110,7 @@ class Inverse(NamedTuple):
         return root
 
     def select(self, kept: slice | Index) -> Inverse:
-        return Inverse(self.P[kept][:, kept], self.noise)
+        return Inverse(np.ascontiguousarray(self.P[kept][:, kept]), self.noise)
 
     def solve(self, B: Array) -> Array:
         return self.P @ B
@@ -181,7 +181,10 @@ class Factor:
 def _grown(M: Array, m: int, gone: int) -> Array:
     """A copy of M, (m, m) or smaller, with zeros behind, and without the first rows and columns that are `gone`."""
     n = len(M) - gone
+    if n == m:
+        return M.copy()
     grown = np.empty((m - gone, m - gone))
     grown[:n, :n] = M[gone:, gone:]
-    grown[n:] = grown[:, n:] = 0.0
+    if n < len(grown):
+        grown[n:] = grown[:, n:] = 0.0
     return grown

@@ -5,6 +5,7 @@ Kernels can be added, multiplied and scaled: `2.0 * RBF(0.2) + Linear()`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.gp.distances import Lengthscale, check_points, downhill, squared_distance, too_far
+from driftwise.gp.distances import Lengthscale, as_lengthscale, check_points, downhill, squared_distance, too_far
 from driftwise.records import Array
 
 
@@ -63,12 +64,21 @@ def _scaled(kernel: Kernel, variance: Any) -> Scaled:
     return Scaled(kernel, variance) if number else NotImplemented
 
 
-class Stationary(Combined):
-    """A kernel of the distance alone, with k(x, x) = 1."""
+class Stationary(Combined, ABC):
+    """A kernel of the distance alone, with k(x, x) = 1 and the gradient F · (y − x)/ℓ²."""
+
+    lengthscale: Lengthscale
+
+    @abstractmethod
+    def with_factor(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """k and F for the rows of X and Y: (n, m) each."""
 
     def diagonal(self, X: Array) -> Array:
         check_points(X)
         return np.ones(len(X))
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return downhill(X, Y, self.lengthscale, self.with_factor(X, Y)[1])
 
 
 @dataclass(frozen=True)
@@ -85,13 +95,13 @@ class RBF(Stationary):
     lengthscale: Lengthscale = 0.2
 
     def __post_init__(self) -> None:
-        checks.settle(self, lengthscale=_lengthscale)
+        checks.settle(self, lengthscale=as_lengthscale)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
 
-    def gradient(self, X: Array, Y: Array) -> Array:
-        return downhill(X, Y, self.lengthscale, self(X, Y))
+    def with_factor(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        return (k := self(X, Y)), k
 
 
 @dataclass(frozen=True)
@@ -112,28 +122,24 @@ class Matern(Stationary):
     lengthscale: Lengthscale = 0.2
 
     def __post_init__(self) -> None:
-        checks.settle(self, nu=checks.real, lengthscale=_lengthscale)
+        checks.settle(self, nu=checks.real, lengthscale=as_lengthscale)
         if self.nu not in (0.5, 1.5, 2.5):
             raise InvalidInput(f"nu must be 0.5, 1.5 or 2.5, got {self.nu:g}; for a smoother kernel use RBF")
 
     def __call__(self, X: Array, Y: Array) -> Array:
         a = self._a(X, Y)
-        if self.nu == 0.5:
-            return np.exp(-a)
-        if self.nu == 1.5:
-            return (1 + a) * np.exp(-a)
-        return (1 + a + a * a / 3) * np.exp(-a)
+        return self._polynomial(a) * np.exp(-a)
 
-    def gradient(self, X: Array, Y: Array) -> Array:
-        """k′(r)/r · (x − y)/ℓ²; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
+    def with_factor(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """F = −k′(r)/r; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
         a = self._a(X, Y)
+        e = np.exp(-a)
         if self.nu == 0.5:
-            factor = np.where(a > 0, np.exp(-a) / np.where(a > 0, a, 1), 0)
-        elif self.nu == 1.5:
-            factor = 3 * np.exp(-a)
-        else:
-            factor = 5 / 3 * (1 + a) * np.exp(-a)
-        return downhill(X, Y, self.lengthscale, factor)
+            return e, np.where(a > 0, e / np.where(a > 0, a, 1), 0)
+        return self._polynomial(a) * e, (3 if self.nu == 1.5 else 5 / 3 * (1 + a)) * e
+
+    def _polynomial(self, a: Array) -> Array | float:
+        return 1.0 if self.nu == 0.5 else 1 + a if self.nu == 1.5 else 1 + a + a * a / 3
 
     def _a(self, X: Array, Y: Array) -> Array:
         """√(2ν)·r, cut where e^−a is 0 anyway: a·e^−a would be ∞·0 for points immensely far apart."""
@@ -370,22 +376,6 @@ def check_bounded(kernel: Kernel, X: Array) -> None:
             f"the paper's widths and bounds assume k(x, x) ≤ 1, got {largest:.4g}; "
             f"scale the rewards or the kernel: Scaled(kernel, {1 / largest:.4g})"
         )
-
-
-def _lengthscale(name: str, value: Any) -> Lengthscale:
-    if isinstance(value, Real):
-        return _one_lengthscale(name, value)
-    scales = checks.each(name, value, _one_lengthscale, "0.2, or (0.1, 0.4), one for each dimension")
-    if not scales:
-        raise InvalidInput(f"{name} must be a number, or one for each dimension, got none")
-    return scales
-
-
-def _one_lengthscale(name: str, value: Any) -> float:
-    scale = checks.positive(name, value)
-    if scale < 1e-100:  # the square of its reciprocal must be a number too
-        raise InvalidInput(f"{name} must be from 1e-100 to 1e100, got {checks.shown(value)}")
-    return scale
 
 
 def _check_positive_semidefinite(C: Array) -> None:

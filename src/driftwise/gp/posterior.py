@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.gp.kernels import Kernel
+from driftwise.gp.kernels import Kernel, Stationary
 from driftwise.gp.linalg import border, cholesky, extend_inverse_lower, invert_lower, times_lower
 from driftwise.gp.noise import PLAIN, Own, Pair, appended, location_scale, log_total, pair_of, selected, variances
 from driftwise.records import Array, Observation, Point
@@ -131,15 +131,30 @@ class Posterior:
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d)."""
+        if isinstance(self.kernel, Stationary) and len(self):
+            return self._stationary_gradient(X, self.kernel)
         mean, std, V = self._moments(X)
         m, n = V.shape
         G = self.kernel.gradient(X, np.vstack([self.X.reshape(n, -1), X]) if n else X)  # (m, n + m, d)
         own = G[np.arange(m), n + np.arange(m)]  # (m, d); ∂k(x,x)/∂x is twice this
-        weights = np.empty((m, 2, n))
-        weights[:, 0] = self._alpha
-        weights[:, 1] = V @ self._W  # A⁻¹k
-        slopes = weights @ G[:, :n]  # (m, 2, d)
+        slopes = self._both_weights(V) @ G[:, :n]  # (m, 2, d)
         return mean, std, slopes[:, 0], (own - slopes[:, 1]) / np.maximum(std, 1e-12)[:, None]
+
+    def _stationary_gradient(self, X: Array, kernel: Stationary) -> tuple[Array, Array, Array, Array]:
+        """The same by products of matrices: Σ_s w_s F_s (x_s − x)/ℓ² = (Σ_s w_s F_s x_s − x Σ_s w_s F_s)/ℓ²."""
+        k, F = kernel.with_factor(X, self.X)  # (m, n) each
+        mean, std, V = self._moments(X, k)
+        weights = self._both_weights(V) * F[:, None, :]  # (m, 2, n)
+        slopes = weights @ self.X - weights.sum(axis=2)[:, :, None] * X[:, None, :]  # (m, 2, d)
+        slopes /= np.square(np.asarray(kernel.lengthscale))
+        return mean, std, slopes[:, 0], slopes[:, 1] / -np.maximum(std, 1e-12)[:, None]
+
+    def _both_weights(self, V: Array) -> Array:
+        """A⁻¹y, with which the mean is kᵀA⁻¹y, and A⁻¹k of each row: (m, 2, n)."""
+        weights = np.empty((len(V), 2, len(self)))
+        weights[:, 0] = self._alpha
+        weights[:, 1] = V @ self._W
+        return weights
 
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, n)."""
@@ -218,12 +233,12 @@ class Posterior:
         """A⁻¹y."""
         return self._W.T @ (self._W @ self.targets)
 
-    def _moments(self, X: Array) -> tuple[Array, Array, Array]:
+    def _moments(self, X: Array, k: Array | None = None) -> tuple[Array, Array, Array]:
         """μ, σ and V = k(X)Wᵀ, whose rows have kᵀA⁻¹k for their squared lengths: (m,), (m,), (m, n)."""
         prior = self.kernel.diagonal(X)
         if not len(self):
             return np.zeros(len(X)), np.sqrt(prior), np.zeros((len(X), 0))
-        k = self.kernel(X, self.X)  # (m, n)
+        k = self.kernel(X, self.X) if k is None else k  # (m, n)
         V = times_lower(k, self._W)
         explained = np.einsum("ij,ij->i", V, V)
         return k @ self._alpha, np.sqrt(np.minimum(np.maximum(prior - explained, 0.0), prior)), V

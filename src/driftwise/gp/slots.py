@@ -16,8 +16,7 @@ from driftwise.gp.buffers import SharedRows
 from driftwise.gp.inverses import Index, Inverse, WindowInverse
 from driftwise.records import Array
 
-CompiledStep = Callable[..., tuple[Array, Array, Array, float]]
-Leftover = tuple[int, Index | None]  # how many slots go before the first in use, or which are kept instead
+CompiledStep = Callable[..., tuple[Array, Array, Array, float, int, int, bool]]
 
 SPARE = 64  # rows that fit behind those in use before a buffer is copied
 FREE = 8  # slots that may be free, beside a quarter of those in use, before their rows are left out
@@ -85,7 +84,7 @@ class Slots(NamedTuple):
         means = sums / np.maximum(counts, 1)
         leaving = slots.item(0) if forget else None
         staying = (0 if leaving is None else counts.item(leaving)), counts.item(entering)
-        gone, kept = (0, None) if leaving is None or staying[0] else leftover(counts, entering)
+        gone, crowded = (0, False) if leaving is None or staying[0] else leftover(counts, entering)
         inverse, U, roots = self.inverse.step(leaving, entering, staying, K[entering].take(candidates), gone)
         moves = [(entering, y, 1)] if leaving is None else [(leaving, Y.item(0, 0), -1), (entering, y, 1)]
         slopes, gain = [], (0.5 * drop - 0.5) * math.log(self.noise)
@@ -97,8 +96,11 @@ class Slots(NamedTuple):
             gain += sign * math.log((c + 1) * root)
         both = [slopes] if Y.shape[1] == 1 else [slopes, _slopes_of_ones(moves, roots, U, counts)]
         freed = leaving if not staying[0] else None
-        after = self._after(entering, y, drop, rows, inverse, (gone, kept))
-        return after, Move(K, U, both, gain, freed, slice(gone, None) if kept is None else kept)
+        after = self._after(entering, y, drop, rows, inverse, gone)
+        if not crowded:
+            return after, Move(K, U, both, gain, freed, slice(gone, None))
+        used = after.in_use()
+        return after.only(used), Move(K, U, both, gain, freed, gone + used)
 
     def _slide(self, i: int, y: float, row: Array) -> tuple[Slots, Move]:
         """The same where every observation has a slot of its own, in order, and the one that comes gets a new one."""
@@ -119,37 +121,37 @@ class Slots(NamedTuple):
     ) -> tuple[Slots, Array, Array, float]:
         """The same by `gp/compiled.py`, with the next mean and variance, and what the information gain grows by."""
         assert isinstance(self.inverse, Inverse)
-        (numbers, Y), known = self.contents.views, self._known(i)
-        entering, rows = (len(self.rows), self.rows.append(i, kernel[i])) if known is None else (known, self.rows)
-        gone, kept = 0, None
-        if forget and not (numbers[1:] == numbers.item(0)).any():
-            gone, kept = leftover(np.bincount(numbers[1:] - self.first, minlength=len(rows)), entering)
-        P, mean, var, gain = step(
-            *(np.ascontiguousarray(self.inverse.P), kernel, rows.column(0), numbers, self.first, Y),
-            *(mean, var, entering, y, int(forget), self.noise, gone),
+        numbers, Y = self.contents.views
+        P, mean, var, gain, entering, gone, crowded = step(
+            *(self.inverse.P, kernel, self.rows.column(0), numbers, self.first, Y),
+            *(mean, var, i, float(y), forget, self.noise),
         )
-        after = self._after(entering, y, int(forget), rows, Inverse(P, self.noise), (gone, kept))
-        return after, mean, var, gain
+        rows = self.rows if entering < len(self.rows) else self.rows.append(i, kernel[i])
+        after = self._after(entering, y, int(forget), rows, Inverse(P, self.noise), gone)
+        return after.only(after.in_use()) if crowded else after, mean, var, gain
 
     def _known(self, i: int) -> int | None:
         """The slot of candidate i, if it has one or had it last."""
         known = (self.rows.column(0) == i).nonzero()[0]
         return known.item(0) if len(known) else None
 
-    def _after(
-        self, entering: int, y: float, drop: int, rows: SharedRows, inverse: WindowInverse, left: Leftover
-    ) -> Slots:
-        """With y at the slot `entering`, without the first `drop` observations and the slots that are left over."""
-        gone, kept = left
-        q = self.contents.buffers[1].shape[1]
-        contents = self.contents.append(self.first + entering, (y, 1.0)[:q], drop=drop)
-        if kept is None:
-            rows, first = rows.drop(gone) if gone else rows, self.first + gone
-            return Slots(contents, rows, first, inverse, self.noise, in_order(contents, rows, first))
-        (numbers, Y), (candidates, K) = contents.views, rows.views
-        contents = SharedRows.of(np.searchsorted(kept, numbers - self.first), Y, room=SPARE)
+    def _after(self, entering: int, y: float, drop: int, rows: SharedRows, inverse: WindowInverse, gone: int) -> Slots:
+        """With y at the slot `entering`, and without the first `drop` observations and the first `gone` slots."""
+        q, first = self.contents.buffers[1].shape[1], self.first + gone
+        contents = self.contents.append(self.first + entering, y if q == 1 else (y, 1.0), drop=drop)
+        rows = rows.drop(gone) if gone else rows
+        return Slots(contents, rows, first, inverse, self.noise, in_order(contents, rows, first))
+
+    def in_use(self) -> Index:
+        """The slots that are not free."""
+        return self.counts.nonzero()[0]
+
+    def only(self, kept: Index) -> Slots:
+        """The same with these slots alone; the others must be free."""
+        (_, Y), (candidates, K) = self.contents.views, self.rows.views
+        contents = SharedRows.of(np.searchsorted(kept, self.slots), Y, room=SPARE)
         rows = SharedRows.of(candidates[kept], K[kept], room=SPARE)
-        return Slots(contents, rows, 0, inverse.select(kept), self.noise, in_order(contents, rows, 0))
+        return Slots(contents, rows, 0, self.inverse.select(kept), self.noise, in_order(contents, rows, 0))
 
 
 def in_order(contents: SharedRows, rows: SharedRows, first: int) -> bool:
@@ -158,20 +160,16 @@ def in_order(contents: SharedRows, rows: SharedRows, first: int) -> bool:
     return len(rows) == w and bool((contents.views[0] == np.arange(first, first + w)).all())
 
 
-def leftover(counts: Index, entering: int) -> Leftover:
-    """How many slots before the first in use are dropped, or, if many others are free, which slots are kept instead.
+def leftover(counts: Index | Array, entering: int) -> tuple[int, bool]:
+    """How many slots before the first in use are dropped, and whether so many others are free that all of them are.
 
     `counts` are those of the observations that stay, and `entering` is the slot of the one that comes.
     """
     first = 0
-    while first != entering and not counts.item(first):
+    while first != entering and not counts[first]:
         first += 1
-    used = int(np.count_nonzero(counts)) + (not counts.item(entering))
-    if len(counts) - first - used <= FREE + used // 4:
-        return first, None
-    in_use = counts > 0
-    in_use[entering] = True
-    return 0, in_use.nonzero()[0]
+    used = np.count_nonzero(counts) + (counts[entering] == 0)
+    return first, bool(len(counts) - first - used > FREE + used // 4)
 
 
 def _slopes_of_ones(moves: list[tuple[int, float, int]], roots: list[float], U: Array, counts: Index) -> list[float]:

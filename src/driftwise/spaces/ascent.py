@@ -12,7 +12,7 @@ from driftwise.records import Array
 
 ITERATIONS = 40
 TOLERANCE = 1e-5  # a climb has arrived when its next step promises less than half this part of its value
-TRUSTED_AFTER = 4  # iterations after which a climb is stopped if the gain that H predicts would not make it win
+TRUSTED_AFTER = 6  # iterations after which a climb is stopped if the gain that H predicts would not make it win
 FIRST_STEP = 0.1  # of the cube's side
 
 
