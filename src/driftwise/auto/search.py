@@ -8,6 +8,7 @@ search looks for
 - restarts, which use nothing from before a date, at dates all over the window and then around the best date;
 - a noise that changes at a date while the function stays the same;
 - cycles: the function comes back after a period. All periods are tried with the best kernel and noise;
+- functions that turn, with long periods of which not one need be over (`waves`);
 - moving levels: rewards move together, so that the best setting may stay the same while rewards do not.
 
 What is found joins the bank with a small prior weight, and is weighted by its forecasts like every expert.
@@ -28,6 +29,7 @@ from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.forecasts import Fit
 from driftwise.auto.panel import Forecaster, ForecastPanel, nobody
 from driftwise.auto.pieces import Pieces, Piecework
+from driftwise.auto.waves import CLOSER, fan, other_periods, other_shares, turning
 from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
@@ -55,7 +57,7 @@ TIDES = (0.3, 1.0, 3.0)  # variances of levels, relative to the signal's
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # factors of one length scale at a time, and bounds of their product
 COORDINATES = 64  # up to which coordinates have length scales of their own
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # factors of the noise beyond the bank's, and its bounds
-CLEARLY, PASSES = 3.0, 8  # nats that each of these steps must gain; how many steps there are at most
+CLEARLY, PASSES = 3.0, 8  # nats that each of these steps, or a wave, must gain; how many steps there are at most
 LEAST = 12  # observations before anything is searched for
 PATH_COST = 1000.0  # about that of a weight, where a factor of n observations costs n³
 SOME = 0.1  # weight from which on an expert that changed once may change again
@@ -222,6 +224,9 @@ class Search:
             found.append((SLOW, level.expert.level))
         likely = yield from self._likely_cycles(best.expert, level.expert)
         cycle = yield from _better(pool, level, likely, AHEAD)
+        turns = yield from self._turning(pool, best)
+        if turns is not best and turns.log_likelihood > cycle.log_likelihood:
+            found.append((fan(turns.expert), None))
         if cycle is level:
             return found
         cycle = yield from _better(pool, cycle, _halved(cycle.expert))
@@ -233,6 +238,17 @@ class Search:
         each = [replace(cycle.expert, level=MovingLevel(v, time)) for v, time in waves]
         wave = yield from _better(pool, cycle, each)
         return [*found, (SLOW, wave.expert.level)]
+
+    def _turning(self, pool: Pool, best: Scored) -> Pieces[Scored]:
+        """`best` with a function that turns, if it then predicts clearly better."""
+        tried = turning(best.expert, self.data) if self.bank.cycles else []
+        if not tried:
+            return best
+        wave = yield from _better(pool, best, tried, -np.inf)
+        wave = yield from _better(pool, wave, other_shares(wave.expert))
+        for factor in CLOSER:
+            wave = yield from _better(pool, wave, other_periods(wave.expert, factor))
+        return wave if wave.log_likelihood > best.log_likelihood + CLEARLY else best
 
     def _level(self, pool: Pool, best: Scored) -> Pieces[Scored]:
         """`best` with the level that suits it best, if one does: first of the middle variance, then of others."""
