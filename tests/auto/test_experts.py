@@ -8,6 +8,7 @@ from scipy.stats import multivariate_t, norm
 from driftwise import RBF, Linear, Matern, Sum
 from driftwise.auto.bank import PRIOR_STRENGTH, SHIFT, Bank
 from driftwise.auto.data import Frame, Observations
+from driftwise.auto.diagnosis import likeliest_cycle
 from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.forecasts import OUTLIER_PROBABILITY, OUTLIER_SD
 from driftwise.auto.mixture import Mixture
@@ -292,3 +293,14 @@ def test_gradients_are_differences(kernels):
         np.testing.assert_allclose(dstd[:, j], (s1 - s0) / (2 * h), atol=1e-6)
         up, down = mixture.optimism(X + e, 1.5), mixture.optimism(X - e, 1.5)
         np.testing.assert_allclose(slope[:, j], (up - down) / (2 * h), atol=1e-6)
+
+
+def test_a_cycle_is_as_likely_as_all_periods_about_its_own():
+    """Shares of 1 to 5 of 15: periods of 93, 100 and 107 count as one, and its heaviest is told."""
+    turning = tuple(Expert(1, Wave(period, 0.75, 0.0), 0.01) for period in (93.0, 107.0, 100.0))
+    others = Expert(0, TIMES[0], 0.1), Expert(1, Cyclic(24.0, 1.0, 0.0), 0.01)
+    data = window(30)
+    found = likeliest_cycle(mixed(data, (*turning, *others), 67.0)[0])
+    assert found is not None
+    assert found.period == pytest.approx(100 * data.gap)
+    assert found.probability == pytest.approx(6 / 15)

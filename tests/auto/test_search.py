@@ -99,10 +99,21 @@ def test_a_function_that_turns_is_found_after_a_part_of_two_turns(period, gap):
     assert found.time.period == pytest.approx(period, rel=0.1)
 
 
-def test_nothing_turns_where_nothing_does():
+@pytest.mark.parametrize("period", [75.0, 100.0])
+def test_a_level_that_swings_is_no_function_that_turns(period):
+    experts, w = Search(
+        BANK, drawn(Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, Wave(period, 1.0, 0.0))))
+    ).weighted
+    assert not any(isinstance(e.time, Wave) for e in experts)
+    best = experts[int(np.argmax(w))]
+    assert best.level is not None
+    assert best.level.time.period == pytest.approx(period, rel=0.1)
+
+
+def test_nothing_turns_or_swings_where_nothing_does():
     for seed in range(6):
         experts, _ = Search(BANK, drawn(Expert(1, TIMES[seed % 3], 0.03), seed=seed)).weighted
-        assert not any(isinstance(e.time, Wave) for e in experts)
+        assert not any(isinstance(time, Wave) for e in experts for time in (e.time, e.level and e.level.time))
 
 
 def test_a_level_that_moves_on_its_own():
