@@ -8,7 +8,7 @@ from driftwise.auto.bank import Bank
 from driftwise.auto.data import Frame, Memory, Observations
 from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.search import PERIODS, Search
-from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime
+from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, Wave
 
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
 BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
@@ -91,6 +91,31 @@ def test_a_period_is_looked_for_once_it_had_time_to_come_back():
     assert not any(isinstance(e.time, Cyclic) and e.time.period == 96.0 for e in experts)
 
 
+@pytest.mark.parametrize(("period", "gap"), [(75.0, 1.0), (100.0, 3600.0), (200.0, 1.0)])
+def test_a_function_that_turns_is_found_after_a_part_of_two_turns(period, gap):
+    """The kernel of time of the zoo's rotations."""
+    found = heaviest(drawn(Expert(1, Wave(period, 1.0, 0.0), 0.003), gap=gap))
+    assert isinstance(found.time, Wave)
+    assert found.time.period == pytest.approx(period, rel=0.1)
+
+
+@pytest.mark.parametrize("period", [75.0, 100.0])
+def test_a_level_that_swings_is_no_function_that_turns(period):
+    experts, w = Search(
+        BANK, drawn(Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, Wave(period, 1.0, 0.0))))
+    ).weighted
+    assert not any(isinstance(e.time, Wave) for e in experts)
+    best = experts[int(np.argmax(w))]
+    assert best.level is not None
+    assert best.level.time.period == pytest.approx(period, rel=0.1)
+
+
+def test_nothing_turns_or_swings_where_nothing_does():
+    for seed in range(6):
+        experts, _ = Search(BANK, drawn(Expert(1, TIMES[seed % 3], 0.03), seed=seed)).weighted
+        assert not any(isinstance(time, Wave) for e in experts for time in (e.time, e.level and e.level.time))
+
+
 def test_a_level_that_moves_on_its_own():
     truth = Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, Forgetting(0.5)))
     experts, w = Search(BANK, drawn(truth)).leading
@@ -160,6 +185,7 @@ def test_what_is_not_wanted_is_not_looked_for():
     bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, levels=False, ard=False)
     for truth in (
         Expert(1, Cyclic(24.0, 1.0, 0.0), 0.003),
+        Expert(1, Wave(75.0, 1.0, 0.0), 0.03),
         Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, TIMES[1])),
         WARPED,
     ):

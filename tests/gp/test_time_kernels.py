@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+from driftwise.environments.drift import Rotating
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import RBF, Matern
-from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wave, Wiener
 from oracles import finite_difference
 
 ALL = [Forgetting(0.0), Forgetting(0.19), Wiener(0.03), MaternInTime(1.5, 7.0), MaternInTime(2.5, 7.0)]
@@ -57,6 +58,28 @@ def test_forgetting_over_a_gap():
     assert 1 - rho**2 == pytest.approx(1 - 0.97**20)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.03])
+def test_a_wave_is_the_covariance_of_one_harmonic(share, epsilon):
+    """√(1−v) g_0 + √v (cos(θ) g_1 + sin(θ) g_2) has ΦΦᵀ, and forgetting multiplies it: so it is a covariance."""
+    t = np.random.default_rng(2).uniform(0, 300, size=40)
+    theta = 2 * np.pi * t / 70
+    Phi = np.column_stack(
+        [np.full(40, np.sqrt(1 - share)), np.sqrt(share) * np.cos(theta), np.sqrt(share) * np.sin(theta)]
+    )
+    K = Wave(70.0, share, epsilon)(t, t)
+    np.testing.assert_allclose(K, Phi @ Phi.T * Forgetting(epsilon)(t, t), atol=1e-12)
+    assert np.linalg.eigvalsh(K).min() > -1e-12
+    np.testing.assert_allclose(np.diagonal(K), Wave(70.0, share, epsilon).diagonal(t), rtol=1e-15)
+
+
+def test_a_wave_of_share_one_is_the_rotation_of_the_zoo():
+    s, t = np.arange(1.0, 9.0), np.arange(3.0, 90.0)
+    np.testing.assert_allclose(
+        Wave(50.0, 1.0, 0.0)(s, t), Rotating(50.0).covariance(s[:, None], t[None, :]), atol=1e-14
+    )
+
+
 @pytest.mark.parametrize("time", ALL, ids=str)
 def test_space_time_is_a_product_with_the_gradient_of_space(time):
     rng = np.random.default_rng(1)
@@ -91,6 +114,10 @@ def test_any_gap_is_finite(time, gap):
         (lambda: Wiener(-1), "rate must be ≥ 0"),
         (lambda: MaternInTime(0.5, 1.0), "nu in time must be 1.5 or 2.5"),
         (lambda: MaternInTime(1.5, 0.0), "scale must be > 0"),
+        (lambda: Wave(0.0, 0.5, 0.0), "period must be > 0"),
+        (lambda: Wave(24.0, -0.1, 0.0), "share must be ≥ 0"),
+        (lambda: Wave(24.0, 1.1, 0.0), "share must be ≤ 1"),
+        (lambda: Wave(24.0, 0.5, 1.0), "epsilon must be < 1"),
     ],
 )
 def test_bad_input_is_refused(make, words):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from driftwise import limits
 from driftwise.auto.mixture import Mixture
-from driftwise.gp.time_kernels import Cyclic, TimeKernel
+from driftwise.gp.time_kernels import Cyclic, TimeKernel, Wave
 from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces import Choice, Space
@@ -17,6 +17,7 @@ from driftwise.spaces import Choice, Space
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
 ABOUT = 4  # numbers: changes no further apart count as one
+ALIKE = 1.1  # factor up to which periods count as one
 LIKELY = 0.5  # probability from which on a change raises the alarm
 RECENT = 24  # numbers for which the alarm stays
 UNLIKELY = 0.01  # probability below which no change is reported
@@ -143,16 +144,17 @@ def alarmed(mixture: Mixture) -> Change | None:
 
 
 def likeliest_cycle(mixture: Mixture) -> Cycle | None:
-    """The cycle with the largest probability, which is the weight of all experts with the same period."""
+    """The cycle with the largest probability, which is the weight of all experts with about the same period."""
     weight: dict[float, float] = {}
     for f, share in zip(mixture.fits, mixture.shares, strict=True):
         times = (f.expert.time, f.expert.level.time if f.expert.level else None)
-        for period in {time.period for time in times if isinstance(time, Cyclic)}:
+        for period in {time.period for time in times if isinstance(time, Cyclic | Wave)}:
             weight[period] = weight.get(period, 0.0) + float(share)
     if not weight:
         return None
-    period = max(weight, key=lambda each: weight[each])
-    return Cycle(period * mixture.data.gap, min(weight[period], 1.0))
+    about = {p: sum(w for q, w in weight.items() if max(p, q) <= ALIKE * min(p, q)) for p in weight}
+    period = max(weight, key=lambda each: (about[each], weight[each]))
+    return Cycle(period * mixture.data.gap, min(about[period], 1.0))
 
 
 def sample(space: Space) -> Array:

@@ -8,6 +8,7 @@ search looks for
 - restarts, which use nothing from before a date, at dates all over the window and then around the best date;
 - a noise that changes at a date while the function stays the same;
 - cycles: the function comes back after a period. All periods are tried with the best kernel and noise;
+- waves: functions that turn, and levels that swing, of long periods of which not one need be over;
 - moving levels: rewards move together, so that the best setting may stay the same while rewards do not.
 
 What is found joins the bank with a small prior weight, and is weighted by its forecasts like every expert.
@@ -28,6 +29,7 @@ from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.forecasts import Fit
 from driftwise.auto.panel import Forecaster, ForecastPanel, nobody
 from driftwise.auto.pieces import Pieces, Piecework
+from driftwise.auto.waves import CLOSER, fan, other_periods, other_sizes, periods, swinging, turning, wave_of
 from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
 from driftwise.records import Array
@@ -45,6 +47,7 @@ REPEATS = 2.5  # periods that the window must span
 PROMISING = 4  # periods that suit the newer half of the window best are tried on all of it
 ROUGHNESS, WANING = (0.7, 1.5), (0.0003, 0.003)  # of cycles
 Times = tuple[TimeKernel, ...]
+Moves = list[tuple[Times, MovingLevel | None]]  # kernels of time, each with a level
 FAST: Times = (
     *map(Forgetting, (0.03, 0.1, 0.5)),
     MaternInTime(2.5, 15.0),
@@ -55,7 +58,7 @@ TIDES = (0.3, 1.0, 3.0)  # variances of levels, relative to the signal's
 STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # factors of one length scale at a time, and bounds of their product
 COORDINATES = 64  # up to which coordinates have length scales of their own
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # factors of the noise beyond the bank's, and its bounds
-CLEARLY, PASSES = 3.0, 8  # nats that each of these steps must gain; how many steps there are at most
+CLEARLY, PASSES = 3.0, 8  # nats that each of these steps, or a wave, must gain; how many steps there are at most
 LEAST = 12  # observations before anything is searched for
 PATH_COST = 1000.0  # about that of a weight, where a factor of n observations costs n³
 SOME = 0.1  # weight from which on an expert that changed once may change again
@@ -211,17 +214,18 @@ class Search:
             best = better
         return best
 
-    def _moving(self, pool: Pool, best: Scored) -> Pieces[list[tuple[Times, MovingLevel | None]]]:
+    def _moving(self, pool: Pool, best: Scored) -> Pieces[Moves]:
         """Kernels of time, and of a level, with which the best expert predicts better: levels that move, and cycles.
 
         A cycle, of the function or of the level, has many periods to choose from, and must be clearly better.
         """
-        found: list[tuple[Times, MovingLevel | None]] = []
+        found: Moves = []
         level = yield from self._level(pool, best)
         if level is not best:
             found.append((SLOW, level.expert.level))
         likely = yield from self._likely_cycles(best.expert, level.expert)
         cycle = yield from _better(pool, level, likely, AHEAD)
+        found += yield from self._waves(pool, best, cycle)
         if cycle is level:
             return found
         cycle = yield from _better(pool, cycle, _halved(cycle.expert))
@@ -233,6 +237,28 @@ class Search:
         each = [replace(cycle.expert, level=MovingLevel(v, time)) for v, time in waves]
         wave = yield from _better(pool, cycle, each)
         return [*found, (SLOW, wave.expert.level)]
+
+    def _waves(self, pool: Pool, best: Scored, rival: Scored) -> Pieces[Moves]:
+        """A wave of the function or of the level, if clearly better than `best`, and no worse than `rival`."""
+        tried = periods(self.data) if self.bank.cycles else []
+        if not tried:
+            return []
+        if self.bank.levels:
+            swing = yield from self._adjusted(pool, swinging(best.expert, tried))
+            rival = swing if swing.log_likelihood > rival.log_likelihood else rival
+        turn = yield from self._adjusted(pool, turning(best.expert, tried))
+        if turn.log_likelihood > rival.log_likelihood + CLEARLY:
+            return [(fan(wave_of(turn.expert)), None)]
+        wanted = self.bank.levels and rival is swing and rival.log_likelihood > best.log_likelihood + CLEARLY
+        return [(SLOW, swing.expert.level)] if wanted else []
+
+    def _adjusted(self, pool: Pool, tried: Sequence[Expert]) -> Pieces[Scored]:
+        """The best of these, and then of others near it: first of another size, and then of other periods."""
+        wave = _best((yield from pool.forecaster.panel(tried, pool.panel)))
+        wave = yield from _better(pool, wave, other_sizes(wave.expert))
+        for factor in CLOSER:
+            wave = yield from _better(pool, wave, other_periods(wave.expert, factor))
+        return wave
 
     def _level(self, pool: Pool, best: Scored) -> Pieces[Scored]:
         """`best` with the level that suits it best, if one does: first of the middle variance, then of others."""

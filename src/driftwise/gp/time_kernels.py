@@ -225,6 +225,41 @@ class Cyclic(StationaryInTime):
 
 
 @dataclass(frozen=True)
+class Wave(StationaryInTime):
+    """k_T = (1 − v + v cos(2π|s − t|/p)) (1 − ε)^{|s − t|/2}: one harmonic of period p, less and less.
+
+    It is the covariance of √(1−v) g_0 + √v (cos(θ) g_1 + sin(θ) g_2) with θ = 2πt/p. If the share v is above ½, what
+    was high half a period ago is expected to be low.
+
+    >>> Wave(24.0, share=1.0, epsilon=0.0)(np.array([0.0]), np.array([12.0, 24.0])).round(3).tolist()
+    [[-1.0, 1.0]]
+    """
+
+    period: float
+    share: float
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        checks.settle(
+            self,
+            period=partial(checks.positive, fix="it is a time, e.g. 24 hours"),
+            share=partial(checks.nonnegative, fix="it is a part of the variance"),
+            epsilon=lambda _, given: Forgetting(given).epsilon,
+        )
+        if self.share > 1:
+            raise InvalidInput(f"share must be ≤ 1, got {checks.shown(self.share)}; it is a part of the variance")
+
+    def __call__(self, s: Array, t: Array) -> Array:
+        gaps = np.abs(s[:, None] - t[None, :])
+        turned = np.cos((2 * math.pi / self.period) * gaps)
+        return np.exp(0.5 * math.log1p(-self.epsilon) * gaps) * (1 - self.share + self.share * turned)
+
+    @property
+    def unit(self) -> float:
+        return Forgetting(self.epsilon).unit
+
+
+@dataclass(frozen=True)
 class SpaceTime(Combined):
     """k((x, s), (y, t)) = k_S(x, y) · k_T(s, t); the last coordinate is time."""
 
