@@ -37,6 +37,9 @@ from driftwise.gp.noise import LEAST
 from driftwise.records import Array
 
 OUTLIER_PROBABILITY = 0.01  # of an observation, which then says nothing about an expert
+BURST = 0.5  # of another after an outlier, which is then off by about as much
+STEADY = 0.3  # the standard deviation of the difference, in units of standardised rewards, without noise
+LOW = -1.3  # XXX
 OUTLIER_SD = 5.0  # the standard deviation of outliers, in units of standardised rewards
 IGNORED = 1e4  # the noise ratio of an observation that is ignored
 LOOK = 3  # observations that may take the side of one before them
@@ -116,8 +119,16 @@ class Forecast:
     def regular_or_outlier(self) -> tuple[Array, Array]:
         """The log density of each observation and of its being regular, and of its being an outlier: (n − first,)."""
         sd = OUTLIER_SD if self.known is None else np.sqrt(OUTLIER_SD**2 + self.known.variance)
-        outlying = -0.5 * (self.targets / sd) ** 2 - np.log(sd)
-        return math.log1p(-OUTLIER_PROBABILITY) + self.one_ahead, math.log(OUTLIER_PROBABILITY) + outlying
+        outlying = math.log(OUTLIER_PROBABILITY) - 0.5 * (self.targets / sd) ** 2 - np.log(sd)
+        regular = math.log1p(-OUTLIER_PROBABILITY) + self.one_ahead
+        after = np.array([i + 1 for i in self.ignored if i + 1 < len(self.z) and self.targets[i] < LOW], dtype=np.intp)
+        if len(after):
+            off = self.z * self.pivots  # y less what was expected
+            alike = STEADY**2 + 2 * self.expert.noise
+            again = math.log(BURST) - 0.5 * (off[after] - off[after - 1]) ** 2 / alike - 0.5 * math.log(alike)
+            regular[after] += math.log1p(-BURST) - math.log1p(-OUTLIER_PROBABILITY)
+            outlying[after] = np.logaddexp(outlying[after], again)
+        return regular, outlying
 
     def suspects(self, first: int) -> NDArray[np.intp]:
         """The indices, from `first` on, of observations that are more likely outliers than not; of known noise none."""

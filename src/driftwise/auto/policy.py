@@ -56,8 +56,8 @@ class AutoState:
     def data(self) -> Observations:
         """The observations in use: those of the search, and all since."""
         searched = self.search.data
-        since = self.memory.all.after(int(searched.numbers[-1])) if len(searched) else searched
-        return searched.followed_by(since) if len(since) else searched
+        since = self.memory.informative.after(int(searched.numbers[-1])) if len(searched) else searched
+        return self.search.memory.chosen.followed_by(since).in_unit_of(self.memory.units) if len(since) else searched
 
     @cached_property
     def experts(self) -> tuple[tuple[Fit, ...], Array]:
@@ -70,7 +70,8 @@ class AutoState:
         followed = self._followed(fits, known)
         dates = self._dates(followed[0], known) if bank.changes else []
         shifted = [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
-        restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in dates]
+        changed = [number for number in dates if data.place(number) < data.believed]
+        restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in changed]
         fits = (*followed, *self._followed(shifted, known), *bank.fits(restarts, data))
         w = np.append(w, np.zeros(len(fits) - len(w)))
         w = weight_path(panel_of(fits, len(data)), w, data, known)[-1]
@@ -223,9 +224,10 @@ class Auto:
 
     def choose(self, state: AutoState, ask: Ask) -> Array:
         belief = self.belief(state, ask).imagine(ask.pending)
+        width = 0.0 if state.memory.stuck else self.width  # while nothing can be learned, no exploration pays
         if self.max_step is not None and len(state.data):
-            return nearby(Optimism(belief, self.width), self.space, state.data.X[-1], self.max_step, ask)
-        score = Optimism(belief, self.width, heaviest_only=self.space.points is None)
+            return nearby(Optimism(belief, width), self.space, state.memory.all.X[-1], self.max_step, ask)
+        score = Optimism(belief, width, heaviest_only=self.space.points is None)
         return self.space.argmax(AnyOfEquals(score, ask) if self._in_no_order else score, ask)
 
     @cached_property
