@@ -21,6 +21,7 @@ CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart
 TAIL = 0.1  # share of the places, at either end, that may be outliers
 REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
 ORDINARY = 1.0  # and beyond so many times they do not count for location and scale
+BAD = 0.4  # below so many times they are believed only if more than FEW in a row are there
 FEW = 3  # outliers in a row, at most
 NOTHING = 1e-9  # weight below which an observation is nothing but noise
 FAR = 6.0  # scales by which the level may have moved since the past
@@ -168,13 +169,13 @@ class Observations:
     def believed(self) -> int:
         """How many observations there are before a run of at most FEW at the end that are unusually bad or good.
 
-        These are below most places, or above the ORDINARY range. While such a run lasts, nothing tells a few wrong
-        readings from a change.
+        While such a run lasts, nothing tells a few wrong readings from a change. What is new after a change is mostly
+        within the range of what was seen before.
         """
         if self._ranges is None:
             return len(self)
         low, high, width = self._ranges
-        usual = np.flatnonzero((self.y >= low) & (self.y <= high + ORDINARY * width))
+        usual = np.flatnonzero((self.y >= low - BAD * width) & (self.y <= high + REACH * width))
         return int(usual[-1]) + 1 if len(self) - 1 - usual[-1] <= FEW else len(self)
 
     @cached_property

@@ -67,7 +67,7 @@ class AutoState:
         known = len(self.search.data)
         if len(data) == known:
             return fits, w
-        followed = self._followed(fits, known)
+        followed = self._since_search
         dates = self._dates(followed[0], known) if bank.changes else []
         shifted = [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
         changed = [number for number in dates if data.place(number) < data.believed]
@@ -77,6 +77,23 @@ class AutoState:
         w = weight_path(panel_of(fits, len(data)), w, data, known)[-1]
         kept = heaviest(w, most=len(w), least=FAINT)
         return tuple(fits[i] for i in kept), w[kept] / w[kept].sum()
+
+    @cached_property
+    def _since_search(self) -> list[Fit]:
+        """The experts of the search, after all observations."""
+        return self._followed(self.search.fits, len(self.search.data))
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the newest reading is no information, or a surprise that may be one of a few wrong readings.
+
+        Then the best setting so far is looked at, since exploring pays only if one can believe what is read.
+        """
+        data, known = self.data, len(self.search.data)
+        if self.memory.stuck or data.believed == len(data) or len(data) == known:
+            return self.memory.stuck
+        best = self._since_search[0]
+        return len(best.z) - 1 in best.surprises(known - best.first)
 
     def _go_on(self) -> None:
         """Go on with the search that is under way, so far that as much is left as there are observations to come.
@@ -224,7 +241,7 @@ class Auto:
 
     def choose(self, state: AutoState, ask: Ask) -> Array:
         belief = self.belief(state, ask).imagine(ask.pending)
-        width = 0.0 if state.memory.stuck else self.width  # while nothing can be learned, no exploration pays
+        width = 0.0 if state.in_doubt else self.width
         if self.max_step is not None and len(state.data):
             return nearby(Optimism(belief, width), self.space, state.memory.all.X[-1], self.max_step, ask)
         score = Optimism(belief, width, heaviest_only=self.space.points is None)
