@@ -69,10 +69,12 @@ class AutoState:
             return fits, w
         followed = self._since_search
         dates = self._dates(followed[0], known) if bank.changes else []
-        shifted = [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
+        louder = [noise for noise in bank.noises if noise > fits[0].expert.noise]
+        partly = [fits[0].noisier(number, noise) for number in dates for noise in louder]
+        partly += [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
         changed = [number for number in dates if data.place(number) < data.believed]
         restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in changed]
-        fits = (*followed, *self._followed(shifted, known), *bank.fits(restarts, data))
+        fits = (*followed, *self._followed(partly, known), *bank.fits(restarts, data))
         w = np.append(w, np.zeros(len(fits) - len(w)))
         w = weight_path(panel_of(fits, len(data)), w, data, known)[-1]
         kept = heaviest(w, most=len(w), least=FAINT)
