@@ -20,6 +20,7 @@ FEWEST, ENOUGH = 4, 12  # readings in a new unit from which on one can tell, and
 PAIRS = 2  # of these, at least, were made near older ones
 ALIKE = 0.1  # of the logarithms of ratios, between their median and a common factor, and on average between them
 FACTORS = (10, 24, 60, 100, 1e3, 1024, 3600, 1e4, 6e4, 86400, 1e6, 1024**2, 3.6e6, 1e9)  # and one by each of these
+LARGEST = 1e290  # reward that can be converted
 LOGS = np.sort(np.concatenate([np.log(FACTORS), -np.log(FACTORS)]))
 
 UnitChange = tuple[int, float]  # the index of the first reading in the new unit, and the factor of those before it
@@ -37,8 +38,9 @@ def informative(y: Array, X: Array) -> NDArray[np.intp]:
     kept = np.ones(len(y), dtype=bool)
     for start, stop in _runs(y):
         before = y[:start][kept[:start]]
-        distinct = len(before) >= DISTINCT and len(np.unique(before)) == len(before)
-        if distinct and stop - start - 1 <= LONGEST and (X[start:stop] != X[start]).any():
+        if len(np.unique(before)) < len(before):  # as counts do, rewards repeat by themselves
+            break
+        if len(before) >= DISTINCT and stop - start - 1 <= LONGEST and (X[start:stop] != X[start]).any():
             kept[start + 1 : stop] = False
     return np.flatnonzero(kept)
 
@@ -60,7 +62,7 @@ def unit_changes(y: Array, X: Array, radius: float) -> list[UnitChange]:
     [(6, 1000.0)]
     """
     sizes, converted, found = np.abs(y), y.copy(), list[UnitChange]()
-    larger, smaller = sizes[1:] > JUMP * sizes[:-1], JUMP * sizes[1:] < sizes[:-1]
+    larger, smaller = sizes[1:] / JUMP > sizes[:-1], sizes[1:] < sizes[:-1] / JUMP
     for place in (np.flatnonzero(larger | smaller) + 1).tolist():
         factor = _factor(converted[:place], y[place : place + ENOUGH], X, radius)
         if factor is not None:
@@ -74,14 +76,14 @@ def _factor(old: Array, new: Array, X: Array, radius: float) -> float | None:
     if len(new) < FEWEST or len(old) < FEWEST:
         return None
     least, most = np.abs(old).min(), np.abs(old).max()
-    if not (np.abs(new).min() > JUMP * most or JUMP * np.abs(new).max() < least):
+    if not (np.abs(new).min() / JUMP > most or np.abs(new).max() < least / JUMP) or most > LARGEST:
         return None
     away = np.square(X[len(old) : len(old) + len(new), None, :] - X[None, : len(old), :]).sum(axis=2)
     near = away <= radius**2
-    ratios = np.array([y / np.median(old[row]) for y, row in zip(new, near, strict=True) if row.any()])
-    if len(ratios) < PAIRS or not (ratios > 0).all():
+    pairs = [(y, float(np.median(old[row]))) for y, row in zip(new, near, strict=True) if row.any()]
+    if len(pairs) < PAIRS or not all(before * after > 0 for before, after in np.sign(pairs)):
         return None
-    logs = np.log(ratios)
+    logs = np.array([np.log(abs(y)) - np.log(abs(expected)) for y, expected in pairs])
     middle = float(np.median(logs))
     nearest = float(LOGS[np.argmin(np.abs(LOGS - middle))])
     spread = float(np.median(np.abs(logs - middle)))
