@@ -18,10 +18,10 @@ DISTINCT = 8  # rewards before, all different, from which on a repeat is a surpr
 JUMP = 3.0  # factor between all readings before a change of the unit and all of the next ones
 FEWEST, ENOUGH = 4, 12  # readings in a new unit from which on one can tell, and those that are looked at
 PAIRS = 2  # of these, at least, were made near older ones
-ALIKE = 0.1  # of the logarithms of ratios, between their median and a common factor, and on average between them
+ALIKE = 0.1  # of the logarithms of ratios: from their median to a common factor, and from most of them to that median
 FACTORS = (10, 24, 60, 100, 1e3, 1024, 3600, 1e4, 6e4, 86400, 1e6, 1024**2, 3.6e6, 1e9)  # and one by each of these
 LARGEST = 1e290  # reward that can be converted
-LOGS = np.sort(np.concatenate([np.log(FACTORS), -np.log(FACTORS)]))
+RATIOS = np.concatenate([FACTORS, 1 / np.array(FACTORS)])
 
 UnitChange = tuple[int, float]  # the index of the first reading in the new unit, and the factor of those before it
 
@@ -85,6 +85,6 @@ def _factor(old: Array, new: Array, X: Array, radius: float) -> float | None:
         return None
     logs = np.array([np.log(abs(y)) - np.log(abs(expected)) for y, expected in pairs])
     middle = float(np.median(logs))
-    nearest = float(LOGS[np.argmin(np.abs(LOGS - middle))])
+    nearest = float(RATIOS[np.argmin(np.abs(np.log(RATIOS) - middle))])
     spread = float(np.median(np.abs(logs - middle)))
-    return float(np.exp(nearest)) if max(abs(nearest - middle), spread) <= ALIKE else None
+    return nearest if max(abs(np.log(nearest) - middle), spread) <= ALIKE else None
