@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftwise import Float, Study, policy
+from driftwise import Candidates, Float, Study, policy
 from driftwise.auto.data import FEW, Frame, Memory, Observations
 from driftwise.auto.readings import DISTINCT, FACTORS, FEWEST, LONGEST, informative, unit_changes
 from driftwise.gp.noise import all_pairs
@@ -155,3 +155,18 @@ def test_after_three_wrong_readings_nothing_has_changed():
         if t >= 50:
             assert abs(study.recommend().params["x"] - 0.6) < 0.1
     assert np.abs(np.array(asked[51:54]) - 0.6).max() < 0.1
+
+
+def test_in_doubt_the_best_setting_is_asked_for_however_much_it_explores():
+    line = Candidates(np.linspace(0, 1, 21)[:, None])
+    made, rng = policy("auto", line, width=20.0), np.random.default_rng(0)
+    state = made.start()
+    for t in range(1, 45):
+        x = line.points[rng.integers(6, 15)]
+        y = 2 - 4 * (x[0] - 0.6) ** 2 + 0.05 * rng.standard_normal() - (9 if t == 44 else 0)
+        state = made.update(state, Observation(t, float(t), tuple(x), float(y)))
+    ask = Ask(45, 45.0, seed=0)
+    assert state.in_doubt
+    belief = made.belief(state, ask)
+    assert made.choose(state, ask) == line.points[np.argmax(belief.optimism(line.points, 0.0))]
+    assert np.argmax(belief.optimism(line.points, 0.0)) != np.argmax(belief.optimism(line.points, 20.0))
