@@ -10,7 +10,7 @@ from driftwise.auto.bank import PRIOR_STRENGTH, SHIFT, Bank
 from driftwise.auto.data import Frame, Observations
 from driftwise.auto.diagnosis import likeliest_cycle
 from driftwise.auto.experts import Expert, MovingLevel
-from driftwise.auto.forecasts import OUTLIER_PROBABILITY, OUTLIER_SD
+from driftwise.auto.forecasts import BURST, LOW, OUTLIER_PROBABILITY, OUTLIER_SD, STEADY
 from driftwise.auto.mixture import Mixture
 from driftwise.auto.stacked import SHORTEST, STABLE, break_even_width
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, Wave
@@ -135,6 +135,37 @@ def test_the_same_outliers_are_ignored_whether_a_window_is_fitted_or_extended(kn
     followed = data.only(np.arange(known)).followed_by(data.only(np.arange(known, 30)))
     [extended] = BANK.extended(part, followed, known=known)
     assert extended.ignored == whole.ignored
+
+
+def test_a_bad_outlier_like_the_one_before_it_is_likely():
+    """Its density, written out: N(0, OUTLIER_SD²) or, with probability BURST, about as far off as the one before."""
+    data, expert = spoilt(window(30), [20, 21], by=-9.0), Expert(1, TIMES[1], 0.01)
+    fit = BANK.fits([expert], data)[0]
+    assert fit.ignored == (20, 21)
+    assert fit.targets[20] < LOW
+    rows = np.arange(20)
+    K = covariance(expert, data.X[rows], data.clock[rows], data.X[rows], data.clock[rows]) + 0.01 * np.eye(20)
+    k = covariance(expert, data.X[20:22], data.clock[20:22], data.X[rows], data.clock[rows])
+    first, second = fit.targets[20:22] - k @ np.linalg.solve(K, fit.targets[rows])
+    alone = OUTLIER_PROBABILITY * norm.pdf(fit.targets[21], scale=OUTLIER_SD)
+    again = BURST * norm.pdf(second - first, scale=np.sqrt(STEADY**2 + 2 * expert.noise))
+    assert fit.log_predictive[21] - 0.5 * np.log(2 * np.pi) == pytest.approx(np.log(alone + again), abs=0.01)
+    good = BANK.fits([expert], spoilt(window(30), [20, 21], by=9.0))[0]
+    assert good.ignored == (20, 21)
+    alone = np.log(OUTLIER_PROBABILITY) + norm.logpdf(good.targets[21], scale=OUTLIER_SD)
+    assert good.log_predictive[21] - 0.5 * np.log(2 * np.pi) == pytest.approx(alone)
+
+
+def test_a_noise_that_grows_after_a_fit_is_as_if_it_had_been_assumed_from_the_start():
+    data, still = window(30), Expert(1, TIMES[1], 0.01)
+    before = data.only(np.arange(20))
+    whole, number = before.followed_by(data.only(np.arange(20, 30))), int(data.numbers[23])
+    louder = [fit.noisier(number, 0.1) for fit in BANK.fits([still], before)]
+    [anew] = BANK.fits([Expert(1, TIMES[1], 0.1, earlier=((number, 0.01),))], whole)
+    [grown] = BANK.extended(louder, whole, known=20)
+    assert grown.expert == anew.expert
+    np.testing.assert_allclose(grown.log_predictive, anew.log_predictive, atol=1e-9)
+    np.testing.assert_allclose(grown.alpha, anew.alpha, atol=1e-9)
 
 
 def test_what_is_seen_again_is_no_outlier():

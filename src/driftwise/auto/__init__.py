@@ -2,7 +2,8 @@
 
 Read the modules in this order; each imports only those before it.
 
-1. `data`: which observations the experts use, rewards centred and scaled, time in typical gaps.
+1. `readings`: a sensor that sticks, and changes of the unit; `data`: which observations the experts use, rewards
+   centred and scaled, time in typical gaps.
 2. `experts`: what one expert assumes; `forecasts`: its one-step-ahead forecasts of a window, and which observations it
    ignores; `bank`: all experts.
 3. `weights`: the weights of experts: fixed share, the share with which new experts enter, families.

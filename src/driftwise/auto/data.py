@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
+from driftwise.auto.readings import informative, unit_changes
 from driftwise.gp.clock import reckoned, typical_gap
 from driftwise.gp.noise import Own, Pair, all_pairs, appended, location_scale, pair_of, selected
 from driftwise.records import Array, Observation
@@ -20,11 +21,14 @@ CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart
 TAIL = 0.1  # share of the places, at either end, that may be outliers
 REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
 ORDINARY = 1.0  # and beyond so many times they do not count for location and scale
+BAD = 0.4  # below so many times they are believed only if more than FEW in a row are there
 FEW = 3  # outliers in a row, at most
 NOTHING = 1e-9  # weight below which an observation is nothing but noise
 FAR = 6.0  # scales by which the level may have moved since the past
 OTHER_UNIT, SEVERAL = 10.0, 5.0  # factor beyond which the unit is another one, and places from which on one can tell
 CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
+
+Units = tuple[tuple[int, float], ...]  # changes of the unit: the first number in a new one, and its factor
 
 
 def _squared(part: float, d: int) -> float:
@@ -106,6 +110,16 @@ class Observations:
         some = replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
         return replace(some, settled=settled, own=selected(self.own, rows))
 
+    def in_unit_of(self, newest: Units) -> Observations:
+        """The same in the newest unit: rewards before each of these changes are multiplied by its factor."""
+        if not newest:
+            return self
+        factors = np.ones(len(self))
+        for number, factor in newest:
+            factors[: self.place(number)] *= factor
+        own = None if self.own is None else self.own * np.stack([factors**2, np.ones(len(self))], axis=1)
+        return replace(self, y=self.y * factors, own=own)
+
     def place(self, number: int) -> int:
         """The index of the first observation from `number` on."""
         return int(np.searchsorted(self.numbers, number))
@@ -150,6 +164,19 @@ class Observations:
         low, high, width = self._ranges
         clipped = np.clip(self.y, low - reach * width, high + reach * width)
         return np.where(_several((clipped != self.y) & (self.place_weights > NOTHING)), self.y, clipped)
+
+    @cached_property
+    def believed(self) -> int:
+        """How many observations there are before a run of at most FEW at the end that are unusually bad or good.
+
+        While such a run lasts, nothing tells a few wrong readings from a change. What is new after a change is mostly
+        within the range of what was seen before.
+        """
+        if self._ranges is None:
+            return len(self)
+        low, high, width = self._ranges
+        usual = np.flatnonzero((self.y >= low - BAD * width) & (self.y <= high + REACH * width))
+        return int(usual[-1]) + 1 if len(self) - 1 - usual[-1] <= FEW else len(self)
 
     @cached_property
     def clipped(self) -> Array:
@@ -257,12 +284,38 @@ class Memory:
         return Memory(grown, np.append(self.newer[old] + superseded, 0.0), self.most, self.span)
 
     @cached_property
+    def informative(self) -> Observations:
+        """All but the repeats of a sensor that sticks."""
+        rows = informative(self.all.y, self.all.X)
+        return self.all if len(rows) == len(self.all) else self.all.only(rows)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the newest reading only repeats the one before."""
+        return bool(len(self.all) and self.informative.numbers[-1] < self.all.numbers[-1])
+
+    @cached_property
+    def units(self) -> Units:
+        """The changes of the unit of rewards."""
+        seen, frame = self.informative, self.all.frame
+        if not frame.standardise:
+            return ()
+        found = unit_changes(seen.y, seen.X / np.array(frame.sides), _squared(PLACE, seen.X.shape[1]) ** 0.5)
+        return tuple((int(seen.numbers[place]), factor) for place, factor in found)
+
+    @cached_property
+    def chosen(self) -> Observations:
+        """The `most` observations to use, in order, in the units they came in."""
+        seen = self.informative
+        if len(seen) <= self.most:
+            return seen
+        newer = self.newer[np.searchsorted(self.all.numbers, seen.numbers)]
+        return seen.only(np.sort(np.lexsort((-np.arange(len(seen)), newer))[: self.most]))
+
+    @cached_property
     def selected(self) -> Observations:
-        """The `most` observations to use, in order."""
-        n = len(self.newer)
-        if n <= self.most:
-            return self.all
-        return self.all.only(np.sort(np.lexsort((-np.arange(n), self.newer))[: self.most]))
+        """The same in the newest unit."""
+        return self.chosen.in_unit_of(self.units)
 
 
 def _as_exact(own: Array, pair: Pair) -> Array:

@@ -37,6 +37,9 @@ from driftwise.gp.noise import LEAST
 from driftwise.records import Array
 
 OUTLIER_PROBABILITY = 0.01  # of an observation, which then says nothing about an expert
+BURST = 0.5  # probability of another one after a bad outlier, off by about as much
+STEADY = 0.3  # the standard deviation of the difference between the two, without noise, in the same units
+LOW = -1.3  # standardised reward below which that is so: few places have less
 OUTLIER_SD = 5.0  # the standard deviation of outliers, in units of standardised rewards
 IGNORED = 1e4  # the noise ratio of an observation that is ignored
 LOOK = 3  # observations that may take the side of one before them
@@ -114,10 +117,21 @@ class Forecast:
 
     @cached_property
     def regular_or_outlier(self) -> tuple[Array, Array]:
-        """The log density of each observation and of its being regular, and of its being an outlier: (n − first,)."""
+        """The log density of each observation and of its being regular, and of its being an outlier: (n − first,).
+
+        Bad outliers come in bursts: with probability BURST one that is off by about as much comes after it.
+        """
         sd = OUTLIER_SD if self.known is None else np.sqrt(OUTLIER_SD**2 + self.known.variance)
-        outlying = -0.5 * (self.targets / sd) ** 2 - np.log(sd)
-        return math.log1p(-OUTLIER_PROBABILITY) + self.one_ahead, math.log(OUTLIER_PROBABILITY) + outlying
+        outlying = math.log(OUTLIER_PROBABILITY) - 0.5 * (self.targets / sd) ** 2 - np.log(sd)
+        regular = math.log1p(-OUTLIER_PROBABILITY) + self.one_ahead
+        again = [i + 1 for i in self.ignored if i + 1 < len(self.z) and self.targets[i] < LOW]
+        if again:
+            after, off = np.array(again), self.z * self.pivots  # y less what was expected
+            square = STEADY**2 + 2 * self.expert.noise
+            alike = -0.5 * np.square(off[after] - off[after - 1]) / square - 0.5 * math.log(square)
+            regular[after] += math.log1p(-BURST) - math.log1p(-OUTLIER_PROBABILITY)
+            outlying[after] = np.logaddexp(outlying[after], math.log(BURST) + alike)
+        return regular, outlying
 
     def suspects(self, first: int) -> NDArray[np.intp]:
         """The indices, from `first` on, of observations that are more likely outliers than not; of known noise none."""
@@ -156,6 +170,11 @@ class Fit(Forecast):
     def shifted(self, number: int) -> Fit:
         """The same fit, of an expert whose level is another from `number` on, which is still to come."""
         return replace(self, expert=replace(self.expert, shifts=(*self.expert.shifts, number)))
+
+    def noisier(self, number: int, noise: float) -> Fit:
+        """The same fit, of an expert whose noise is another from `number` on, which is still to come."""
+        earlier = (*self.expert.earlier, (number, self.expert.noise))
+        return replace(self, expert=replace(self.expert, noise=noise, earlier=earlier))
 
     def extended(self, K: Array, targets: Array, noises: Array, *, imagined: bool = False) -> Fit:
         """The fit after k further observations, whose correlations with all, without noise, are K: (k, n + k).

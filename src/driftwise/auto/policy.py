@@ -56,8 +56,8 @@ class AutoState:
     def data(self) -> Observations:
         """The observations in use: those of the search, and all since."""
         searched = self.search.data
-        since = self.memory.all.after(int(searched.numbers[-1])) if len(searched) else searched
-        return searched.followed_by(since) if len(since) else searched
+        since = self.memory.informative.after(int(searched.numbers[-1])) if len(searched) else searched
+        return self.search.memory.chosen.followed_by(since).in_unit_of(self.memory.units) if len(since) else searched
 
     @cached_property
     def experts(self) -> tuple[tuple[Fit, ...], Array]:
@@ -67,15 +67,35 @@ class AutoState:
         known = len(self.search.data)
         if len(data) == known:
             return fits, w
-        followed = self._followed(fits, known)
+        followed = self._since_search
         dates = self._dates(followed[0], known) if bank.changes else []
-        shifted = [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
-        restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in dates]
-        fits = (*followed, *self._followed(shifted, known), *bank.fits(restarts, data))
+        louder = [noise for noise in bank.noises if noise > fits[0].expert.noise]
+        partly = [fits[0].noisier(number, noise) for number in dates for noise in louder]
+        partly += [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
+        changed = [number for number in dates if data.place(number) < data.believed]
+        restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in changed]
+        fits = (*followed, *self._followed(partly, known), *bank.fits(restarts, data))
         w = np.append(w, np.zeros(len(fits) - len(w)))
         w = weight_path(panel_of(fits, len(data)), w, data, known)[-1]
         kept = heaviest(w, most=len(w), least=FAINT)
         return tuple(fits[i] for i in kept), w[kept] / w[kept].sum()
+
+    @cached_property
+    def _since_search(self) -> list[Fit]:
+        """The experts of the search, after all observations."""
+        return self._followed(self.search.fits, len(self.search.data))
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the newest reading is no information, or a surprise that may be one of a few wrong readings.
+
+        Then the best setting so far is looked at, since exploring pays only if one can believe what is read.
+        """
+        data, known = self.data, len(self.search.data)
+        if self.memory.stuck or data.believed == len(data) or len(data) == known:
+            return self.memory.stuck
+        best = self._since_search[0]
+        return len(best.z) - 1 in best.surprises(known - best.first)
 
     def _go_on(self) -> None:
         """Go on with the search that is under way, so far that as much is left as there are observations to come.
@@ -223,9 +243,10 @@ class Auto:
 
     def choose(self, state: AutoState, ask: Ask) -> Array:
         belief = self.belief(state, ask).imagine(ask.pending)
+        width = 0.0 if state.in_doubt else self.width
         if self.max_step is not None and len(state.data):
-            return nearby(Optimism(belief, self.width), self.space, state.data.X[-1], self.max_step, ask)
-        score = Optimism(belief, self.width, heaviest_only=self.space.points is None)
+            return nearby(Optimism(belief, width), self.space, state.memory.all.X[-1], self.max_step, ask)
+        score = Optimism(belief, width, heaviest_only=self.space.points is None)
         return self.space.argmax(AnyOfEquals(score, ask) if self._in_no_order else score, ask)
 
     @cached_property

@@ -332,9 +332,10 @@ class Search:
         return tuple(e for e in dates if e not in pool.known)
 
     def _around(self, expert: Expert) -> Iterator[Expert]:
-        """Copies whose last change was a few observations earlier or later."""
-        place = self.data.place(expert.last_change)
-        for p in range(max(place - STEP, 0) + 1, min(place + STEP, len(self.data))):
+        """Copies whose last change was a few observations earlier or later; restarts at those that are believed."""
+        place, end = self.data.place(expert.last_change), len(self.data)
+        end = self.data.believed if expert.since == expert.last_change else end
+        for p in range(max(place - STEP, 0) + 1, min(place + STEP, end)):
             yield expert.dated(self._number(p))
 
     def _in_every_family(self, pool: Pool) -> tuple[Expert, ...]:
