@@ -62,7 +62,7 @@ def entries(experts: Sequence[Expert], prior: Array, data: Observations, first: 
     A change is equally likely at every observation, so the experts of one date have the hazard of all since the last.
     """
     new, last = prior == 0, np.array([e.last_change for e in experts])
-    places = np.array([data.place(e.last_change) for e in experts]) - first
+    places = np.searchsorted(data.numbers, last) - first
     for dates_of, hazard in (
         ([e.since for e in experts], CHANGE_HAZARD),
         ([e.noise_changed for e in experts], NOISE_HAZARD),
@@ -97,8 +97,9 @@ def fixed_share(
             w = _entered(w, entry, families)
         path[i] = w
         w = w * likely
-        w /= w.sum()
-        shared = within * np.bincount(families, w)[families]
+        w /= np.add.reduce(w)
+        shared = np.bincount(families, w)[families]
+        shared *= within
         w *= 1 - SHARE - RARE
         w += shared
         w += prior

@@ -106,8 +106,8 @@ def times_lower(X: Array, W: Array, *, transposed: bool = False) -> Array:
 def extend_inverse_lower(W: Array, V: Array, C: Array) -> Array:
     """The inverse of the factor [[L, 0], [V, C⁻¹]], given W = L⁻¹: its last rows are (−CVW, C)."""
     n, k = len(W), len(C)
-    extended = np.zeros((n + k, n + k), order="F")
-    extended[:n, :n] = W
+    extended = np.empty((n + k, n + k), order="F")
+    extended[:n, :n], extended[:n, n:] = W, 0.0
     extended[n:, :n] = -np.dot(C, np.dot(V, W))  # of a single row @ takes half as long again
     extended[n:, n:] = C
     return extended
