@@ -97,9 +97,8 @@ def fixed_share(
             w = _entered(w, entry, families)
         path[i] = w
         w = w * likely
-        w /= np.add.reduce(w)
-        shared = np.bincount(families, w)[families]
-        shared *= within
+        w /= w.sum()
+        shared = within * np.bincount(families, w)[families]
         w *= 1 - SHARE - RARE
         w += shared
         w += prior

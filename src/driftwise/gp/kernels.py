@@ -64,7 +64,15 @@ def _scaled(kernel: Kernel, variance: Any) -> Scaled:
 
 
 class Stationary(Combined):
-    """A kernel of the distance alone, with k(x, x) = 1."""
+    """A kernel of the distance alone: k(x, x) = 1, ∂k(x, y)/∂x = s (y − x)/ℓ². The steepness s of RBF is k itself."""
+
+    lengthscale: Lengthscale
+
+    def steepness(self, X: Array, Y: Array) -> Array:
+        return self(X, Y)  # type: ignore[operator]
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        return downhill(X, Y, self.lengthscale, self.steepness(X, Y))
 
     def diagonal(self, X: Array) -> Array:
         check_points(X)
@@ -89,9 +97,6 @@ class RBF(Stationary):
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return np.exp(-0.5 * squared_distance(X, Y, self.lengthscale))
-
-    def gradient(self, X: Array, Y: Array) -> Array:
-        return downhill(X, Y, self.lengthscale, self(X, Y))
 
 
 @dataclass(frozen=True)
@@ -124,16 +129,14 @@ class Matern(Stationary):
             return (1 + a) * np.exp(-a)
         return (1 + a + a * a / 3) * np.exp(-a)
 
-    def gradient(self, X: Array, Y: Array) -> Array:
-        """k′(r)/r · (x − y)/ℓ²; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
+    def steepness(self, X: Array, Y: Array) -> Array:
+        """−k′(r)/r; at x = y the limit, which for ν = ½ does not exist and is taken as 0."""
         a = self._a(X, Y)
         if self.nu == 0.5:
-            factor = np.where(a > 0, np.exp(-a) / np.where(a > 0, a, 1), 0)
-        elif self.nu == 1.5:
-            factor = 3 * np.exp(-a)
-        else:
-            factor = 5 / 3 * (1 + a) * np.exp(-a)
-        return downhill(X, Y, self.lengthscale, factor)
+            return np.where(a > 0, np.exp(-a) / np.where(a > 0, a, 1), 0)
+        if self.nu == 1.5:
+            return 3 * np.exp(-a)
+        return 5 / 3 * (1 + a) * np.exp(-a)
 
     def _a(self, X: Array, Y: Array) -> Array:
         """√(2ν)·r, cut where e^−a is 0 anyway: a·e^−a would be ∞·0 for points immensely far apart."""
