@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from driftwise import RBF, Matern
+from driftwise import RBF, Float, Matern, Study
 from driftwise.auto.bank import Bank
 from driftwise.auto.data import Frame, Memory, Observations
 from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.search import PERIODS, Search
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, Wave
+from driftwise.store import Outcome, SqliteStore
 
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
 BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
@@ -190,3 +191,20 @@ def test_what_is_not_wanted_is_not_looked_for():
         WARPED,
     ):
         assert set(Search(bank, drawn(truth)).weighted[0]) <= set(bank.experts)
+
+
+def test_no_lock_is_held_while_a_search_runs(tmp_path, monkeypatch):
+    """Somebody else tells during the search, which the file's lock would keep them from doing."""
+    study = Study("a", {"x": Float(0, 1)}, policy="auto", path=tmp_path / "a.db")
+    for x in (0.2, 0.5, 0.8):
+        study.observe({"x": x}, reward=x)
+    other, search, told = SqliteStore(tmp_path / "a.db").open("a"), Search._pieces, []
+
+    def searched(self):
+        if not told:
+            told.append(other.observe((0.5,), Outcome(1.0)))
+        return search(self)
+
+    monkeypatch.setattr(Search, "_pieces", searched)
+    assert study.ask().number == 5
+    assert len(told) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -122,7 +123,12 @@ class Observations:
 
     def place(self, number: int) -> int:
         """The index of the first observation from `number` on."""
-        return int(np.searchsorted(self.numbers, number))
+        return bisect_left(self._listed, number)
+
+    @cached_property
+    def _listed(self) -> list[int]:
+        """The numbers: in a list the place of one is found in a fraction of the time."""
+        return self.numbers.tolist()
 
     @cached_property
     def place_weights(self) -> Array:

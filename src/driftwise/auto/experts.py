@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +43,12 @@ class Expert:
     stretch: Stretch = ()  # factors of the kernel's length scales, along each coordinate
     shifts: tuple[int, ...] = ()  # the numbers from which on the level is another one
 
-    @property
+    @cached_property
     def shape(self) -> Shape:
         """What it assumes about the function in space."""
         return self.kernel, self.stretch
 
-    @property
+    @cached_property
     def last_change(self) -> int:
         """The number of its last change, of the function, of the noise or of the level; 0 if there was none."""
         return max(self.since, self.noise_changed, self.shifted)
@@ -71,7 +72,7 @@ class Expert:
         *earlier, (_, noise) = self.earlier
         return replace(self, earlier=(*earlier, (number, noise)))
 
-    @property
+    @cached_property
     def unchanged(self) -> Expert:
         """What it was before the last change of its noise or its level: itself if there was none."""
         if self.shifted > self.noise_changed:

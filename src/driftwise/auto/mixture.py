@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 
 from driftwise.auto.bank import Bank
 from driftwise.auto.data import Observations
+from driftwise.auto.experts import Shape
 from driftwise.auto.forecasts import Fit
 from driftwise.auto.stacked import Predictor, Stacked
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.slopes import weighted_gradient
 from driftwise.records import Array, Observation, Point
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
@@ -186,6 +189,11 @@ class Mixture:
         """Those asked for before, by how many experts they have: a climb asks for the same one at every step."""
         return {}
 
+    @cached_property
+    def _kernels(self) -> dict[Shape, Kernel]:
+        """Made once: the check of a stretched one takes longer than a small matrix."""
+        return {shape: self.bank.kernel(shape) for shape in {f.expert.shape for f in self.fits}}
+
     def heaviest(self, least: float) -> Stacked:
         """As few experts as have the share `least` of the weight."""
         enough = 1 + int(np.searchsorted(np.cumsum(self.shares[self._order]), least - 1e-9))
@@ -196,7 +204,7 @@ class Mixture:
     ) -> Iterator[tuple[slice, Stacked, tuple[Array, Array, Array]]]:
         """The moments of the heaviest experts at the rows of X, one block of rows after the other."""
         stacked = self.heaviest(least)
-        kernels = [self.bank.kernel(shape) for shape in stacked.shapes]
+        kernels = [self._kernels[shape] for shape in stacked.shapes]
         size = max(BLOCK // (len(stacked.predictors) * max(len(self._X), 1)), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
@@ -213,9 +221,8 @@ class Mixture:
         """Σ w_e (c_e(x)ᵀ∂k_e(x)/∂x + ½o_e(x) ∂k(x, x)/∂x) for terms c, (E, m, n), and o, (E, m): (m, d) each."""
         slopes, points = [np.zeros_like(X) for _ in terms], np.vstack([self._X, X])
         for s, shape in enumerate(stacked.shapes):
-            G = self.bank.kernel(shape).gradient(X, points)  # (m, n + m, d)
             for slope, term in zip(slopes, terms, strict=True):
-                slope += (stacked.kernel_weights(s, *term)[:, None, :] @ G)[:, 0]
+                slope += weighted_gradient(self._kernels[shape], X, points, stacked.kernel_weights(s, *term))
         return slopes
 
 

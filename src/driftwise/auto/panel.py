@@ -28,6 +28,7 @@ from driftwise.records import Array
 CLOSE = 6.0  # nats behind the best: further back, no outlier makes a difference
 Times = Mapping[TimeKernel, Array]  # k_T of all pairs
 Places = NDArray[np.intp]
+Noises = tuple[float, tuple[tuple[int, float], ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +59,8 @@ def nobody(n: int) -> ForecastPanel:
 
 
 def _cost(n: int) -> float:
-    """About that of a factor of n observations."""
-    return float(n**3 + 60 * n**2)
+    """About that of an expert with n observations: the factor, the matrix, and what does not depend on n."""
+    return float(n**3 + 30 * n**2 + 2_500_000)
 
 
 def panel_of(forecasts: Sequence[Forecast], n: int) -> ForecastPanel:
@@ -100,13 +101,14 @@ class Forecaster:
     data: Observations
     _in_space: dict[Shape, Array] = field(default_factory=dict)  # K_S of all pairs, needed again and again
     _known_targets: dict[int, Array] = field(default_factory=dict)  # of each kernel
+    _known_noises: dict[Noises, Array] = field(default_factory=dict)  # of each noise, and those before it
 
     def panel(self, experts: Sequence[Expert], rivals: ForecastPanel) -> Pieces[ForecastPanel]:
         """The forecasts of each, searched for outliers wherever that could make it win against its `rivals`.
 
         It could if it gained twice what others gained, and a little more. The likeliest are looked at first.
         """
-        n, first = len(self.data), np.array([self.data.place(e.since) for e in experts], dtype=np.intp)
+        n, first = len(self.data), self._places([e.since for e in experts])
         times, unseen = dict(in_time(experts, self.data.clock, self.data.clock)), np.arange(n) < first[:, None]
         if self.data.known_noise is None:
             regular, outlying = yield from self._densities(experts, first, times)
@@ -132,9 +134,10 @@ class Forecaster:
         """The log density of each observation and of its being regular, none ignored, and of its being an outlier."""
         n, strength = len(self.data), self.bank.prior_strength
         pivots, z = np.ones((len(experts), n)), np.zeros((len(experts), n))
-        for row, (its_pivots, its_z) in enumerate(self._factors(experts, times)):
-            pivots[row, first[row] :], z[row, first[row] :] = its_pivots, its_z
-            yield _cost(n - self.data.place(experts[row].last_change))
+        new = (n - self._places([e.last_change for e in experts])).tolist()  # observations since the last change
+        for row, (its_pivots, its_z) in enumerate(self._factors(experts, new, times)):
+            pivots[row, n - len(its_z) :], z[row, n - len(its_z) :] = its_pivots, its_z
+            yield _cost(new[row])
         squares, before = z * z, np.maximum(np.arange(n) - first[:, None], 0)
         a, b = strength + 0.5 * before, strength + 0.5 * (np.cumsum(squares, axis=1) - squares)
         regular = student(squares, pivots, a, b, gammas(strength, n)[before])
@@ -142,13 +145,13 @@ class Forecaster:
         outlying = -0.5 * (y / OUTLIER_SD) ** 2 - math.log(OUTLIER_SD)
         return math.log1p(-OUTLIER_PROBABILITY) + regular, math.log(OUTLIER_PROBABILITY) + outlying
 
-    def _factors(self, experts: Sequence[Expert], times: Times) -> Iterator[tuple[Array, Array]]:
-        """L's diagonal, and z, of each."""
-        n, bases, branch = len(self.data), dict[Expert, tuple[Array, Array]](), None
-        shared = Counter(e.unchanged for e in experts)
-        for e in experts:
-            late = 2 * (n - self.data.place(e.last_change)) < n  # else a branch takes as long as the whole
-            if not (late and shared[e.unchanged] > 1):
+    def _factors(self, experts: Sequence[Expert], new: Sequence[int], times: Times) -> Iterator[tuple[Array, Array]]:
+        """L's diagonal, and z, of each; `new` is how many observations there are since its last change."""
+        bases, branch = dict[Expert, tuple[Array, Array]](), None
+        late = [2 * k < len(self.data) for k in new]  # else a branch takes as long as the whole
+        shared = Counter(e.unchanged for e in experts) if any(late) else Counter()
+        for e, is_late in zip(experts, late, strict=True):
+            if not (is_late and shared[e.unchanged] > 1):
                 L, z = self._factor(e, times)
                 yield np.diagonal(L), z
                 continue
@@ -161,18 +164,18 @@ class Forecaster:
     def _factor(self, e: Expert, times: Times) -> tuple[Array, Array]:
         """L, with anything above its diagonal, and z."""
         f = self.data.place(e.since)
-        A, y = self._correlations(e, times), self._targets(e.kernel)[f:]
-        A.ravel()[:: len(A) + 1] += noises_of(e, self.data)[f:]
+        A, y, noises = self._correlations(e, times), self._targets(e.kernel)[f:], self._noises(e)[f:]
+        A.ravel()[:: len(A) + 1] += noises
         found = whitened(A, y)
         if found is None:  # too close to singular
-            L, _ = cholesky(self._correlations(e, times), noises_of(e, self.data)[f:])
+            L, _ = cholesky(self._correlations(e, times), noises)
             found = L, solve_lower(L, y)
         return found
 
     def _changed(self, e: Expert, branch: Branch, times: Times) -> tuple[Array, Array]:
         """L's diagonal, and z, of an expert on a branch."""
         A = branch.A + SHIFT if e.shifts != branch.base.shifts else branch.A.copy()
-        new = noises_of(e, self.data) - noises_of(branch.base, self.data)
+        new = self._noises(e) - self._noises(branch.base)
         A.ravel()[:: len(A) + 1] += new[len(new) - len(A) :]
         found = whitened(A, branch.rest)
         if found is None:
@@ -189,3 +192,13 @@ class Forecaster:
         if kernel not in self._known_targets:
             self._known_targets[kernel] = self.bank.targets(kernel, self.data)
         return self._known_targets[kernel]
+
+    def _noises(self, e: Expert) -> Array:
+        key = e.noise, e.earlier
+        if key not in self._known_noises:
+            self._known_noises[key] = noises_of(e, self.data)
+        return self._known_noises[key]
+
+    def _places(self, numbers: Sequence[int]) -> Places:
+        """The index of the first observation from each of these numbers on."""
+        return np.searchsorted(self.data.numbers, numbers)

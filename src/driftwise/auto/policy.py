@@ -30,7 +30,8 @@ from driftwise.spaces.equals import AnyOfEquals, in_no_order
 from driftwise.spaces.local import nearby
 
 BLOCK = 16  # numbers between two searches with the whole bank
-LAG = 8  # numbers over which a search is spread
+LAG = 8  # numbers after which a search that was begun is in use
+SPREAD = 6  # numbers over which it is spread: fewer, since it may take a little longer than the one before
 GAP = 8  # numbers between two restarts that enter after a search in any case
 FAINT = 1e-3  # of the heaviest expert's weight: below it an expert is not heard
 FEW = 24  # observations up to which there is a search after each
@@ -104,7 +105,7 @@ class AutoState:
         """
         before, now = (search.memory.all.numbers for search in (self.search, self.following))
         if len(before) < len(now):
-            part = min((int(self.memory.all.numbers[-1] - now[-1]) + 1) / LAG, 1.0)
+            part = min((int(self.memory.all.numbers[-1] - now[-1]) + 1) / SPREAD, 1.0)
             self.following.go_on(part, self.search)
 
     def _followed(self, fits: Sequence[Fit], known: int) -> list[Fit]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 
 import numpy as np
@@ -60,7 +60,7 @@ COORDINATES = 64  # up to which coordinates have length scales of their own
 QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # factors of the noise beyond the bank's, and its bounds
 CLEARLY, PASSES = 3.0, 8  # nats that each of these steps, or a wave, must gain; how many steps there are at most
 LEAST = 12  # observations before anything is searched for
-PATH_COST = 1000.0  # about that of a weight, where a factor of n observations costs n³
+PATH_COST = 3000.0  # about that of a weight, where a factor of n observations costs n³
 SOME = 0.1  # weight from which on an expert that changed once may change again
 
 
@@ -357,12 +357,15 @@ class Search:
         return int(self.data.numbers[place])
 
 
+_cyclic = lru_cache(maxsize=256)(Cyclic)  # the same periods in every search
+
+
 def _with_cycle(expert: Expert) -> Callable[[float], Expert]:
-    return lambda period: replace(expert, time=Cyclic(period, 1.0, 0.001))
+    return lambda period: replace(expert, time=_cyclic(period, 1.0, 0.001))
 
 
 def _with_tide(expert: Expert) -> Callable[[float], Expert]:
-    return lambda period: replace(expert, level=MovingLevel(1.0, Cyclic(period, 1.0, 0.001)))
+    return lambda period: replace(expert, level=MovingLevel(1.0, _cyclic(period, 1.0, 0.001)))
 
 
 def _halved(expert: Expert) -> list[Expert]:

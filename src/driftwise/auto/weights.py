@@ -62,7 +62,7 @@ def entries(experts: Sequence[Expert], prior: Array, data: Observations, first: 
     A change is equally likely at every observation, so the experts of one date have the hazard of all since the last.
     """
     new, last = prior == 0, np.array([e.last_change for e in experts])
-    places = np.array([data.place(e.last_change) for e in experts]) - first
+    places = np.searchsorted(data.numbers, last) - first
     for dates_of, hazard in (
         ([e.since for e in experts], CHANGE_HAZARD),
         ([e.noise_changed for e in experts], NOISE_HAZARD),

@@ -17,7 +17,7 @@ from driftwise.records import Array
 np.empty(2**20)
 
 SIGNS = np.array([-1.0, 1.0])  # of what an observation that leaves, and one that enters, add to A⁻¹
-THIN = 8  # rows up to which BLAS takes less time for a full product than for a triangular one
+THIN, THIN_TRANSPOSED = 8, 5  # rows up to which BLAS takes less time for a full product than for a triangular one
 JITTERS = (0.0, *(10.0**e for e in range(-10, 1)))  # the ladder: none, 1e-10, ×10, ...
 
 
@@ -97,7 +97,7 @@ def times_lower(X: Array, W: Array, *, transposed: bool = False) -> Array:
     """X Wᵀ for lower triangular W, or `transposed` X W: half the work of a full product, unless X has few rows."""
     if not len(W):
         return X
-    if len(X) <= THIN:
+    if len(X) <= (THIN_TRANSPOSED if transposed else THIN):
         return X @ (W if transposed else W.T)
     product: Array = blas.dtrmm(1.0, W, X.T, lower=1, trans_a=transposed)
     return product.T
@@ -106,8 +106,8 @@ def times_lower(X: Array, W: Array, *, transposed: bool = False) -> Array:
 def extend_inverse_lower(W: Array, V: Array, C: Array) -> Array:
     """The inverse of the factor [[L, 0], [V, C⁻¹]], given W = L⁻¹: its last rows are (−CVW, C)."""
     n, k = len(W), len(C)
-    extended = np.zeros((n + k, n + k), order="F")
-    extended[:n, :n] = W
+    extended = np.empty((n + k, n + k), order="F")
+    extended[:n, :n], extended[:n, n:] = W, 0.0
     extended[n:, :n] = -np.dot(C, np.dot(V, W))  # of a single row @ takes half as long again
     extended[n:, n:] = C
     return extended
