@@ -340,7 +340,15 @@ BAD = [
     (lambda fleet: fleet.tell(np.array([0 << 32 | 9]), [1.0]), NotFoundError, "no suggestion"),
     (lambda fleet: made("cuda"), InvalidInput, "engine must be one of numpy, compiled, gpu, got 'cuda'"),
     (lambda fleet: made("numpy", patience=0), InvalidInput, "patience"),
-    (lambda fleet: dw.Fleet("x", {"a": dw.Float(0, 1)}), InvalidInput, "finitely many settings"),
+    (lambda fleet: fleet.tell(np.array([1.5]), [1.0]), InvalidInput, "ids must be whole numbers, got 1.5"),
+    (lambda fleet: fleet.tell(np.array(["a"]), [1.0]), InvalidInput, "ids must be whole numbers, got 'a'"),
+    (lambda fleet: fleet.tell([-1], [1.0]), NotFoundError, "no suggestion"),
+    (lambda fleet: fleet.tell(fleet.ask(["a"]), ["much"]), InvalidInput, "rewards must be numbers"),
+    (lambda fleet: fleet.tell(fleet.ask(["a"]), [[1.0]]), InvalidInput, r"got shape \(1, 1\)"),
+    (lambda fleet: fleet.ask([np.nan]), InvalidInput, "a key must be a string or a whole number, got nan"),
+    (lambda fleet: fleet.ask(np.zeros((2, 2))), InvalidInput, "a key must be a string or a whole number"),
+    (lambda fleet: fleet.ask(3), InvalidInput, "keys must be a list, got 3"),
+    (lambda fleet: fleet.recommend(["nobody"]), NotFoundError, "the fleet has no key 'nobody'"),
 ]
 
 

@@ -37,6 +37,6 @@ class FleetEngine(Protocol):
         """The streams of this row have changed otherwise."""
         ...
 
-    def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
-        """μ and σ at every candidate in the units of rewards, (r, n) each, for the steps with these numbers."""
+    def advise(self, rows: Rows, numbers: Numbers, caution: float) -> tuple[Places, Array, Array]:
+        """Where μ − `caution` σ is largest for the steps with these numbers; μ and σ there in the units of rewards."""
         ...

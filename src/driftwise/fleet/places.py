@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from driftwise.concurrency.threads import one_thread
 from driftwise.fleet.shard import Key, Shard
 from driftwise.fleet.streams import Rows
 
@@ -33,6 +34,7 @@ class Here:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
 
+    @one_thread
     def submit(self, method: str, *args: Any) -> Answer:
         answer = getattr(self.shard, method)(*args)
         return lambda: answer
