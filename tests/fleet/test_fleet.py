@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import pytest
 
 import driftwise as dw
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.fleet import Outcomes
+from driftwise.fleet.places import shard_of
 from driftwise.fleet.streams import Streams
 
 POINTS = np.random.default_rng(5).random((40, 2))
@@ -241,6 +244,15 @@ def test_a_fleet_goes_on_with_its_engine_where_none_is_given(tmp_path):
     made("numpy", path=tmp_path).close()
     with made(None, path=tmp_path) as again:
         assert again.engine == "numpy"
+
+
+def test_the_shard_of_a_key_is_for_ever():
+    """It is the CRC of the text, or of # and the number; 7 and "7" are different keys."""
+    keys = ["apples", 7, "7", "ä", -3]
+    for _ in range(2):  # the second time it is remembered
+        assert shard_of(keys, 8).tolist() == [zlib.crc32(t.encode()) % 8 for t in ("apples", "#7", "7", "ä", "#-3")]
+    with pytest.raises(InvalidInput, match="a key must be a string or a whole number"):
+        shard_of(["a", ["b"]], 2)
 
 
 @pytest.mark.parametrize("processes", [0, 2])

@@ -29,7 +29,7 @@ class Batch:
     Args:
         keys: the keys.
         ids: whole numbers that identify the suggestions in the fleet, also after a restart.
-        points: the settings to try, a row a key: (keys, coordinates).
+        points: the settings to try, a row a key, as policies see them: (keys, coordinates).
         where: which candidate each of them is.
     """
 
@@ -91,12 +91,12 @@ class Movement:
 class Fleet:
     """Many independent streams, one API: a price for each product, a setting for each radio cell.
 
-    Each key has its own belief over the same candidates, and gets the suggestions that a `Study` of its own would make.
+    Each key has its own belief over the same settings, and gets the suggestions that a `Study` of its own would make.
     Keys are strings or whole numbers and appear when they are first asked. Asks and tells are batches of arrays.
 
     Args:
         name: the fleet's name.
-        space: what is chosen, as for a `Study`; it must be a list of candidates or have at most 2,500 settings.
+        space: what is chosen, as for a `Study`. A box with more than 2,500 settings becomes points that all keys share.
         policy: the policy of every key, for example "sw-gp-ucb".
         path: a folder or a PostgreSQL address that makes the fleet durable; None is in memory.
         engine: "compiled" (Numba), "gpu" (a CUDA device) or "numpy" (all policies); None takes the fastest of the

@@ -27,7 +27,9 @@ from driftwise.service.wire import FLEET_KEYS
 router = APIRouter(prefix="/fleets/{fleet}", tags=["fleets"])
 Result = TypeVar("Result")
 Keys = Annotated[list[Annotated[str, Field(max_length=1000)] | Whole], Field(min_length=1, max_length=FLEET_KEYS)]
-Reads, Asks, Tells = (Annotated[Caller, needs(scope)] for scope in ("read", "ask", "tell"))
+Reads = Annotated[Caller, needs("read")]
+Asks = Annotated[Caller, needs("ask")]
+Tells = Annotated[Caller, needs("tell")]
 
 
 class KeysBody(Body):
@@ -117,9 +119,9 @@ def _nowhere(name: str) -> NotFoundError:
 
 def install(app: FastAPI, service: Service) -> Fleets:
     """Add the fleets to an app. What is returned closes them when the app stops."""
-    app.state.fleets = Fleets(service)
+    app.state.fleets = fleets = Fleets(service)
     app.include_router(router, prefix="/v1")
-    return app.state.fleets  # type: ignore[no-any-return]
+    return fleets
 
 
 async def _call(request: Request, fleet: str, who: Caller, work: Callable[[Fleet], Result]) -> Result:
