@@ -4,8 +4,8 @@ A child asks and tells batches of keys, makes a snapshot now and then, and says 
 what was answered. It is killed at a random moment, and the fleet is opened again. A second fleet, in memory, is never
 killed. It is given all that was acknowledged and, of the one call in flight, what each shard says that it has. Both
 must then agree on the counts, the surprises and the advice of every key, on what a reward is that is told again, and on
-the next question of every key. Prints a JSON of figures. With DRIFTWISE_KILLS_SPACE=box in the environment the fleet is on
-a box.
+the next question of every key. Prints a JSON of figures. DRIFTWISE_KILLS_SPACE=box in the environment takes a fleet
+on a box.
 """
 
 from __future__ import annotations
