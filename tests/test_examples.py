@@ -3,6 +3,7 @@
 import math
 import re
 import runpy
+import socket
 import sys
 from pathlib import Path
 
@@ -82,3 +83,13 @@ def test_a_fleet_of_prices_earns_more_than_the_first_day_s_best(capsys, monkeypa
     fleet, first = (float(x) for x in re.findall(r"([\d.]+)% of the best profit, .* ([\d.]+)%", text)[0])
     assert first < fleet < 100
     assert (tmp_path / "prices.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_machines_that_ask_a_service_earn_more_in_the_second_half(capsys, monkeypatch):
+    pytest.importorskip("uvicorn", reason="driftwise[serve] is not installed")
+    pytest.importorskip("httpx", reason="driftwise[serve] is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setattr(sys, "argv", ["kiosks.py", "--machines", "20", "--days", "30", "--port", str(port)])
+    first, second = (float(x) for x in re.findall(r"([\d.]+) in the", said("fleet/kiosks.py", capsys)))
+    assert first < second

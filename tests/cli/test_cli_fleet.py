@@ -142,7 +142,13 @@ def test_another_definition_is_a_conflict(good, refused):
     assert "fleet 'prices' already exists with different settings" in refused(
         CREATE.replace("window=8", "window=9"), code=1
     )
-    assert "finitely many settings" in refused("fleet create x --float price=5:20")
+
+
+def test_a_box_becomes_points_that_all_keys_share(good, tmp_path):
+    assert "It chooses from 256 points of the box and 7 around each" in good(
+        "fleet create x --float price=5:20 --float size=1:100 --policy sw-gp-ucb:window=8"
+    )
+    assert "It chooses from 256 points of the box;" in good("fleet create y --float price=5:20 --policy gp-ucb")
 
 
 def test_bench_compares_in_one_run(monkeypatch):

@@ -4,12 +4,14 @@ A child asks and tells batches of keys, makes a snapshot now and then, and says 
 what was answered. It is killed at a random moment, and the fleet is opened again. A second fleet, in memory, is never
 killed. It is given all that was acknowledged and, of the one call in flight, what each shard says that it has. Both
 must then agree on the counts, the surprises and the advice of every key, on what a reward is that is told again, and on
-the next question of every key. Prints a JSON of figures.
+the next question of every key. Prints a JSON of figures. DRIFTWISE_KILLS_SPACE=box in the environment takes a fleet
+on a box.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 import tempfile
@@ -19,10 +21,11 @@ from typing import Any
 import numpy as np
 from tests.fleet.killing import said_before_kill
 
-from driftwise import RBF, Candidates, Fleet
+from driftwise import RBF, Candidates, Fleet, Float
 from driftwise.fleet.places import shard_of
 
-SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
+SPACES = {"candidates": Candidates([[i / 10] for i in range(11)], names=["x"]), "box": {"x": Float(0, 1)}}
+SPACE = SPACES[os.environ.get("DRIFTWISE_KILLS_SPACE", "candidates")]
 SHARDS = 2
 MOST = 200  # keys
 HARMS = ("lost", "doubled", "changed answers", "changed advice", "changed questions", "errors")

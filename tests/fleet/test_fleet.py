@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import pytest
 
 import driftwise as dw
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.fleet import Outcomes
+from driftwise.fleet.places import shard_of
 from driftwise.fleet.streams import Streams
 
 POINTS = np.random.default_rng(5).random((40, 2))
@@ -243,6 +246,15 @@ def test_a_fleet_goes_on_with_its_engine_where_none_is_given(tmp_path):
         assert again.engine == "numpy"
 
 
+def test_the_shard_of_a_key_is_for_ever():
+    """It is the CRC of the text, or of # and the number; 7 and "7" are different keys."""
+    keys = ["apples", 7, "7", "ä", -3]
+    for _ in range(2):  # the second time it is remembered
+        assert shard_of(keys, 8).tolist() == [zlib.crc32(t.encode()) % 8 for t in ("apples", "#7", "7", "ä", "#-3")]
+    with pytest.raises(InvalidInput, match="a key must be a string or a whole number"):
+        shard_of(["a", ["b"]], 2)
+
+
 @pytest.mark.parametrize("processes", [0, 2])
 def test_shards_make_no_difference(processes):
     keys = [f"k{i}" for i in range(9)]
@@ -340,7 +352,15 @@ BAD = [
     (lambda fleet: fleet.tell(np.array([0 << 32 | 9]), [1.0]), NotFoundError, "no suggestion"),
     (lambda fleet: made("cuda"), InvalidInput, "engine must be one of numpy, compiled, gpu, got 'cuda'"),
     (lambda fleet: made("numpy", patience=0), InvalidInput, "patience"),
-    (lambda fleet: dw.Fleet("x", {"a": dw.Float(0, 1)}), InvalidInput, "finitely many settings"),
+    (lambda fleet: fleet.tell(np.array([1.5]), [1.0]), InvalidInput, "ids must be whole numbers, got 1.5"),
+    (lambda fleet: fleet.tell(np.array(["a"]), [1.0]), InvalidInput, "ids must be whole numbers, got 'a'"),
+    (lambda fleet: fleet.tell([-1], [1.0]), NotFoundError, "no suggestion"),
+    (lambda fleet: fleet.tell(fleet.ask(["a"]), ["much"]), InvalidInput, "rewards must be numbers"),
+    (lambda fleet: fleet.tell(fleet.ask(["a"]), [[1.0]]), InvalidInput, r"got shape \(1, 1\)"),
+    (lambda fleet: fleet.ask([np.nan]), InvalidInput, "a key must be a string or a whole number, got nan"),
+    (lambda fleet: fleet.ask(np.zeros((2, 2))), InvalidInput, "a key must be a string or a whole number"),
+    (lambda fleet: fleet.ask(3), InvalidInput, "keys must be a list, got 3"),
+    (lambda fleet: fleet.recommend(["nobody"]), NotFoundError, "the fleet has no key 'nobody'"),
 ]
 
 

@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_killing_a_fleet_loses_doubles_and_changes_nothing():
+@pytest.mark.parametrize("space", ["candidates", "box"])
+def test_killing_a_fleet_loses_doubles_and_changes_nothing(space, monkeypatch):
+    monkeypatch.setenv("DRIFTWISE_KILLS_SPACE", space)
     words = [sys.executable, "-m", "tests.fleet.kills", "20", "0"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from driftwise.cli.ordered import Ordered
 app = typer.Typer(
     invoke_without_command=True,
     epilog=EXIT_CODES,
-    help="""Tune many things at once: one study for each key, over the same candidates, in batches.
+    help="""Tune many things at once: one study for each key, over the same settings, in batches.
 
     A fleet lives in a folder or in a PostgreSQL database. Give it with --path or in the environment variable
     DRIFTWISE_FLEETS; otherwise it is the folder fleets. One process at a time has it open.

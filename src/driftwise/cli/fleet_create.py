@@ -51,13 +51,15 @@ def create(
     path: FleetPath = HOME,
     as_json: Json = False,
 ) -> None:
-    """Create a fleet: the candidates and the policy that all of its keys have.
+    """Create a fleet: the settings and the policy that all of its keys have.
 
-    Give the candidates as for `driftwise study create`. Keys need not be listed: a key appears when it is first asked.
+    Give the settings as for `driftwise study create`. Keys need not be listed: a key appears when it is first asked.
 
     [bold]Examples[/bold]
 
       driftwise fleet create prices --int price=5:20 --policy sw-gp-ucb:window=64 --shards 4
+
+      driftwise fleet create bids --float bid=0.1:5 --float cap=10:1000
 
       driftwise fleet create banners --arms red,green,blue --policy r-gp-ucb:interval=200
     """
@@ -76,4 +78,5 @@ def create(
         show.as_json({"name": name, "policy": chosen.name, "engine": made.engine, "candidates": n, "shards": shards})
         return
     show.say("The fleet ", (name, "bold"), f" is in {visible(without_password(path))}.")
-    show.say(f"It has {n} candidates; its engine is {made.engine}. Next: driftwise fleet run {visible(name)}")
+    where = f"It chooses from {made.definition.where}; its engine is {made.engine}."
+    show.say(f"{where} Next: driftwise fleet run {visible(name)}")

@@ -37,6 +37,9 @@ def serve(
     apply_folder: Annotated[
         str | None, typer.Option(help="The folder into which the loops of studies may write their settings.")
     ] = None,
+    fleets: Annotated[
+        str | None, typer.Option(help="A folder with fleets, or postgresql://USER@HOST/DATABASE, to be served, too.")
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes in which policies choose; 0 chooses in threads.")] = 0,
     requests_per_second: Annotated[float, typer.Option(help="What one caller may send on average.")] = 500.0,
     level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
@@ -74,6 +77,7 @@ def serve(
         proxies=proxies,
         allow_imports=tuple(allow_imports or ()),
         apply_folder=apply_folder,
+        fleets=fleets,
         workers=workers,
         requests_per_second=requests_per_second,
     )

@@ -20,8 +20,11 @@ from driftwise.fleet.windowed import Terms, terms_of
 from driftwise.policies import AnyPolicy
 from driftwise.policies.auto_lean import AutoLean
 from driftwise.policies.base import finite
+from driftwise.policies.restart import Restart
+from driftwise.policies.window import Window
 from driftwise.records import Array
-from driftwise.spaces import Space
+from driftwise.spaces import Box, Mesh, Space, as_space
+from driftwise.spaces.mesh import FINER
 from driftwise.store import without_password
 from driftwise.store.files import as_path
 from driftwise.store.postgres_address import is_address
@@ -57,7 +60,9 @@ class Definition:
         """From what the user gave. No engine means the fastest of the processor's that can do it."""
         if engine is not None and engine not in ENGINES:
             raise InvalidInput(f"engine must be one of {', '.join(ENGINES)}, got {checks.shown(engine)}")
-        study = described(space, policy, options, settings)
+        study = described(_shared(space, 0), policy, options, settings)
+        if engine != "gpu" and isinstance(study.policy, Window | Restart):
+            study = described(_shared(space, FINER), policy, options, settings)
         finite(study.policy.name, study.policy.space)
         if checks.flag("together", together):
             learning.check(study.policy)
@@ -99,6 +104,14 @@ class Definition:
         points = self.policy.space.points
         assert points is not None
         return points
+
+    @property
+    def where(self) -> str:
+        """What is chosen from, in words."""
+        if not isinstance(self.space, Mesh):
+            return f"{len(self.points)} candidates"
+        around = f" and {self.space.finer} around each" if self.space.finer else ""
+        return f"{len(self.points) // self.space.block} points of the box{around}"
 
     @property
     def text(self) -> str:
@@ -163,6 +176,12 @@ class Definition:
         from driftwise.fleet.compiled import compiled_engine
 
         return compiled_engine(self.terms, streams)
+
+
+def _shared(space: Any, finer: int) -> Any:
+    """A box that cannot be listed as points that all keys share; what is no such box as it is."""
+    made = None if space is None else as_space(space)
+    return Mesh(made, finer=finer) if isinstance(made, Box) and made.points is None else space
 
 
 def _nowhere(name: str, path: str) -> NotFoundError:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from driftwise.fleet.streams import Places, Rows
 from driftwise.records import Array
+from driftwise.spaces.mesh import best_places
 
 Numbers = NDArray[np.int32]
 
@@ -37,6 +38,13 @@ class FleetEngine(Protocol):
         """The streams of this row have changed otherwise."""
         ...
 
-    def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
-        """μ and σ at every candidate in the units of rewards, (r, n) each, for the steps with these numbers."""
+    def advise(self, rows: Rows, numbers: Numbers, caution: float) -> tuple[Places, Array, Array]:
+        """Where μ − `caution` σ is largest for the steps with these numbers; μ and σ there in the units of rewards."""
         ...
+
+
+def most_cautious(mean: Array, std: Array, caution: float, block: int = 1) -> tuple[Places, Array, Array]:
+    """Where μ − `caution` σ, (r, n), is largest in each row, in the best block where there are some, and both there."""
+    best = best_places(mean - caution * std, block)
+    at = np.arange(len(mean)), best
+    return best.astype(np.int32), mean[at], std[at]

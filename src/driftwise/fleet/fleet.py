@@ -29,7 +29,7 @@ class Batch:
     Args:
         keys: the keys.
         ids: whole numbers that identify the suggestions in the fleet, also after a restart.
-        points: the settings to try, a row a key: (keys, coordinates).
+        points: the settings to try, a row a key, as policies see them: (keys, coordinates).
         where: which candidate each of them is.
     """
 
@@ -45,7 +45,9 @@ class Batch:
     @cached_property
     def params(self) -> list[Params]:
         """The settings in your own units, a dict a key."""
-        return [self.space.from_unit(tuple(x)) for x in self.points.tolist()]
+        _, first, which = np.unique(self.where, return_index=True, return_inverse=True)
+        decoded = [self.space.from_unit(tuple(x)) for x in self.points[first].tolist()]
+        return [dict(decoded[i]) for i in which.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +91,12 @@ class Movement:
 class Fleet:
     """Many independent streams, one API: a price for each product, a setting for each radio cell.
 
-    Each key has its own belief over the same candidates, and gets the suggestions that a `Study` of its own would make.
+    Each key has its own belief over the same settings, and gets the suggestions that a `Study` of its own would make.
     Keys are strings or whole numbers and appear when they are first asked. Asks and tells are batches of arrays.
 
     Args:
         name: the fleet's name.
-        space: what is chosen, as for a `Study`; it must be a list of candidates or have at most 2,500 settings.
+        space: what is chosen, as for a `Study`. A box with more than 2,500 settings becomes points that all keys share.
         policy: the policy of every key, for example "sw-gp-ucb".
         path: a folder or a PostgreSQL address that makes the fleet durable; None is in memory.
         engine: "compiled" (Numba), "gpu" (a CUDA device) or "numpy" (all policies); None takes the fastest of the
@@ -178,8 +180,7 @@ class Fleet:
         Each suggestion takes one reward. The same again changes nothing, and another one raises a `ConflictError`.
         The rewards are on the disk when the call returns. What is wrong is refused by each shard as a whole.
         """
-        ids = np.asarray(suggestions.ids if isinstance(suggestions, Batch) else suggestions, np.int64)
-        y = np.asarray(rewards, float)
+        ids, y = suggestions.ids if isinstance(suggestions, Batch) else _as_ids(suggestions), _as_rewards(rewards)
         if y.shape != ids.shape or ids.ndim != 1:
             raise InvalidInput(f"there must be a reward for each of the {ids.size} suggestions, got shape {y.shape}")
         handles, numbers = ids >> 32, (ids & 0xFFFFFFFF).astype(np.int32)
@@ -296,7 +297,21 @@ def _part(shard: NDArray[np.int64], at: int, shards: int) -> NDArray[np.intp]:
     return np.arange(len(shard)) if shards == 1 else np.flatnonzero(shard == at)
 
 
+def _as_ids(given: Any) -> NDArray[np.int64]:
+    ids = np.asarray(given)
+    if ids.size and ids.dtype.kind not in "iu":
+        raise InvalidInput(f"ids must be whole numbers, got {checks.shown(ids.flat[0].item())}; give those of a batch")
+    return ids.astype(np.int64)
+
+
+def _as_rewards(given: Any) -> Array:
+    try:
+        return np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"rewards must be numbers, NaN where there is none yet, got {checks.shown(given)}") from None
+
+
 def _listed(keys: Any) -> list[Key]:
-    if isinstance(keys, str | bytes):
+    if isinstance(keys, str | bytes) or not hasattr(keys, "__iter__"):
         raise InvalidInput(f"keys must be a list, got {checks.shown(keys)}; give [{checks.shown(keys)}]")
     return keys.tolist() if isinstance(keys, np.ndarray) else list(keys)

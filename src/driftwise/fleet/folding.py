@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from driftwise.fleet.engine import Numbers
+from driftwise.fleet.engine import Numbers, most_cautious
 from driftwise.fleet.streams import Places, Rows, Streams
 from driftwise.fleet.together import lesson, taught
 from driftwise.gp.belief import Belief
 from driftwise.policies import AnyPolicy, decision
 from driftwise.records import Array, Ask, Observation, Point
+from driftwise.spaces.mesh import block_of
 
-STATES = 4096  # that are held in memory; the others are folded again when they are needed
+STATES = 4096  # that are held in memory at most; the others are folded again when they are needed
+NUMBERS = 1 << 21  # states × candidates that are held at most: a state has a row of numbers for each of its samples
 
 
 class FoldingEngine:
@@ -25,8 +27,9 @@ class FoldingEngine:
     name = "numpy"
 
     def __init__(self, policy: AnyPolicy, points: Array, streams: Streams, seed: int, *, states: int = STATES) -> None:
-        self.policies, self.streams, self.seed, self.most = [policy], streams, seed, states
-        self.points = points
+        self.policies, self.streams, self.seed = [policy], streams, seed
+        self.most = min(states, max(NUMBERS // len(points), 1))
+        self.points, self.block = points, block_of(policy.space)
         self._listed: list[Point] = [tuple(x) for x in points.tolist()]
         self._index = {x: i for i, x in reversed(list(enumerate(self._listed)))}
         self._states: OrderedDict[int, Any] = OrderedDict()
@@ -63,6 +66,7 @@ class FoldingEngine:
         self._states.pop(row, None)
 
     def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
+        """μ and σ at every candidate in the units of rewards, (r, n) each."""
         means, stds = np.empty((2, len(rows), len(self.points)))
         for i, (row, number) in enumerate(zip(rows.tolist(), numbers.tolist(), strict=True)):
             belief = self._policy(row).belief(self._state(row), self._ask(number))
@@ -70,6 +74,9 @@ class FoldingEngine:
             location, scale = belief.units
             means[i], stds[i] = location + scale * mean, scale * std
         return means, stds
+
+    def advise(self, rows: Rows, numbers: Numbers, caution: float) -> tuple[Places, Array, Array]:
+        return most_cautious(*self.predict(rows, numbers), caution, self.block)
 
     # --- keys that learn from each other ------------------------------------------------------------------------
 

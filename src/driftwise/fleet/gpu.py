@@ -193,9 +193,12 @@ class GpuBeliefs:
             mean = (mean - location * self.mean[slots, 1]) / scale
         return mean, std
 
-    def covariances(self, slot: int, count: int, candidates: Places) -> Array:
+    def near(self, slots: Rows, counts: Places, firsts: Places) -> tuple[Array, Array, Array]:
+        raise AssertionError("a fleet on a GPU has no blocks")
+
+    def covariances(self, slot: int, count: int, candidates: Places, others: Places) -> Array:
         A, B, C = self.P[slot]
         P = torch.cat([torch.cat([A, B.T], 1), torch.cat([B, C], 1)])[:count, :count]
         where, some = self.where[slot, :count].long(), self._to(candidates).long()
         covariances = self.kernel[some] - self.kernel[some][:, where] @ P @ self.kernel[where]
-        return np.asarray(covariances.cpu().numpy())
+        return np.asarray(covariances.cpu().numpy()[:, others])

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from driftwise.errors import InvalidInput
-from driftwise.fleet.engine import Numbers
+from driftwise.fleet.engine import Numbers, most_cautious
 from driftwise.fleet.lean_gpu import LeanTensors
 from driftwise.fleet.residents import Residents
 from driftwise.fleet.streams import Places, Rows, Streams
@@ -65,6 +65,9 @@ class LeanEngine:
 
     def forget(self, row: int) -> None:
         self.residents.dismiss(row)
+
+    def advise(self, rows: Rows, numbers: Numbers, caution: float) -> tuple[Places, Array, Array]:
+        return most_cautious(*self.predict(rows, numbers), caution)
 
     def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
         means, stds = np.empty((2, len(rows), len(self.bank.points)))

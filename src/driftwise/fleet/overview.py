@@ -82,7 +82,7 @@ def overview(fleet: Fleet, regret: Mapping[Key, float] | None = None) -> Overvie
     advice = fleet.recommend(keys[:: -(-len(keys) // ADVISED) or 1])
     space: Any = fleet.definition.space
     definition = fleet.definition
-    words = f"{definition.policy.name} on {len(definition.points)} candidates, engine {fleet.engine}"
+    words = f"{definition.policy.name} on {definition.where}, engine {fleet.engine}"
     known = None if regret is None else np.array([regret.get(key, np.nan) for key in keys])
     params = [space.from_unit(tuple(x)) for x in advice.points.tolist()]
     return Overview(fleet.name, words, moved, advice, params, known)

@@ -63,7 +63,8 @@ def _advice(view: Overview) -> Part:
     often = Counter(tuple(params.items()) for params in view.advised).most_common(OFTEN)
     total = len(view.advised)
     rows = [
-        (", ".join(f"{n} = {v}" for n, v in setting), f"{times:,}", f"{times / total:.1%}") for setting, times in often
+        (", ".join(f"{n} = {_short(v)}" for n, v in setting), f"{times:,}", f"{times / total:.1%}")
+        for setting, times in often
     ]
     numeric = [name for name, value in view.advised[0].items() if isinstance(value, int | float)]
     return Part(
@@ -75,6 +76,10 @@ def _advice(view: Overview) -> Part:
         ],
         tables=[Table("The settings that are advised most often", ("setting", "keys", "share"), rows)],
     )
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _picture(name: str, values: Array, caption: str, reference: float | None = None) -> Picture:

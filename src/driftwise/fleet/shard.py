@@ -232,10 +232,8 @@ class Shard:
         best, each = np.empty(len(rows), np.int32), np.empty((2, len(rows)))
         for start in range(0, len(rows), AT_ONCE):
             part = slice(start, start + AT_ONCE)
-            mean, std = self.engine.predict(rows[part], self.streams.asked[rows[part]] + 1)
-            best[part] = np.argmax(mean - CAUTION * std, axis=1)
-            at = np.arange(len(mean)), best[part]
-            each[:, part] = self.sign * mean[at], std[at]
+            best[part], mean, std = self.engine.advise(rows[part], self.streams.asked[rows[part]] + 1, CAUTION)
+            each[:, part] = self.sign * mean, std
         return best, *each
 
     def figures(self, keys: Sequence[Key] | None) -> dict[str, NDArray[Any]]:

@@ -20,7 +20,8 @@ def slide(
     entering: Places,  # (r,)
     rewards: Array,  # (r,)
     beta: Array,  # (r,): of the next step
-    kernel: Array,  # (n, n)
+    pairs: Array,  # (N, N): of all candidates
+    kernel: Array,  # (N, n): of these and those where beliefs are held
     prior: Array,  # (n,)
     noise: float,
     refined: bool,  # whether u is refined by its residual
@@ -31,21 +32,24 @@ def slide(
     places: Places,  # (r,): where the new ones go
     mean: Array,  # (C, q, n)
     var: Array,  # (C, n)
-    best: Places,  # (C,): what is chosen next
+    best: Places,  # (C,): where the next score is largest, of the n
     surprise: Array,  # (r,)
 ) -> None:
     """Observe one reward a key, in place, and choose what is next."""
     w, n, q = P.shape[1], len(prior), mean.shape[1]
     c, u, k, v, more = np.zeros(w), np.zeros(w), np.zeros(w), np.zeros(w), np.zeros(w)
-    g, h, explained = np.zeros(n), np.zeros(n), np.zeros(q)
+    g, h, explained, expected = np.zeros(n), np.zeros(n), np.zeros(q), np.zeros(q)
     for b in range(len(slots)):
         r, j, y = slots[b], entering[b], rewards[b]
         m, A, spots, seen, s = counts[b], P[r], where[r], Y[r], places[b]
-        surprise[b] = _surprise(y, j, seen[:m], mean[r], var[r], noise) if m else 0.0
         full = m == w
         size = m if full else m + 1
         _leaving(A, seen, s, full, size, c, explained)
-        root = _entering(A, kernel, spots, s, j, size, noise, refined, c, k, v, more, u)
+        root = _entering(A, pairs, spots, s, j, size, noise, refined, c, k, v, more, u)
+        lost = pairs[j, spots[s]] * c[s] + _dot(c, k, size)  # g at the candidate that enters
+        _expect(u, seen, s, size, root, expected)
+        before, variance = expected + lost * explained, root**2 - lost**2  # with the slot that leaves, and the noise
+        surprise[b] = _surprise(y, seen[:m], before, variance, noise) if m else 0.0
         for a in range(size):
             for e in range(size):
                 A[a, e] += u[a] * u[e] - c[a] * c[e]
@@ -63,12 +67,11 @@ def slide(
         for i in range(n):
             var[r, i] += g[i] * g[i] - h[i] * h[i]
         for column in range(q):
-            target = y if column == 0 else 1.0
-            gained = (target - mean[r, column, j] + g[j] * explained[column]) / root
+            gained = ((y if column == 0 else 1.0) - expected[column]) / root
             for i in range(n):
                 mean[r, column, i] -= g[i] * explained[column] + h[i] * gained
         seen[s] = y
-        best[r] = _best(seen[:size], mean[r], var[r], prior, beta[b], g)
+        best[r] = best_score(seen[:size], mean[r], var[r], prior, beta[b], g)
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -104,10 +107,10 @@ def _solved(A: Array, c: Array, k: Array, s: int, size: int, v: Array) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _rest(kernel: Array, spots: Places, s: int, size: int, noise: float, k: Array, v: Array, rest: Array) -> None:
+def _rest(pairs: Array, spots: Places, s: int, size: int, noise: float, k: Array, v: Array, rest: Array) -> None:
     """Writes the residual k − A v of the window without slot s."""
     for a in range(size):
-        row, total = kernel[spots[a]], noise * v[a]
+        row, total = pairs[spots[a]], noise * v[a]
         for e in range(size):
             if e != s:
                 total += row[spots[e]] * v[e]
@@ -117,16 +120,16 @@ def _rest(kernel: Array, spots: Places, s: int, size: int, noise: float, k: Arra
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _entering(
-    A: Array, kernel: Array, spots: Places, s: int, j: int, size: int, noise: float, refined: bool, c: Array, k: Array,
+    A: Array, pairs: Array, spots: Places, s: int, j: int, size: int, noise: float, refined: bool, c: Array, k: Array,
     v: Array, more: Array, u: Array,
 ) -> float:  # fmt: skip
-    """Writes ũ/√δ of the candidate that enters at slot s, and returns √δ."""
-    row = kernel[j]
+    """Writes k and ũ/√δ of the candidate that enters at slot s, and returns √δ."""
+    row = pairs[j]
     for a in range(size):
         k[a] = row[spots[a]] if a != s else 0.0
     _solved(A, c, k, s, size, v)
     if refined:
-        _rest(kernel, spots, s, size, noise, k, v, u)
+        _rest(pairs, spots, s, size, noise, k, v, u)
         _solved(A, c, u, s, size, more)
         for a in range(size):
             v[a] += more[a]
@@ -138,6 +141,27 @@ def _entering(
         u[a] = v[a] / root
     u[s] = -1.0 / root
     return root
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _dot(x: Array, y: Array, size: int) -> float:
+    total = 0.0
+    for a in range(size):
+        total += x[a] * y[a]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _expect(u: Array, seen: Array, s: int, size: int, root: float, expected: Array) -> None:
+    """Writes kᵀA⁻¹y of the candidate that enters, without the slot s, for the rewards and for ones."""
+    expected[:] = 0.0
+    for a in range(size):
+        if a != s:
+            expected[0] += root * u[a] * seen[a]
+    if len(expected) > 1:
+        for a in range(size):
+            if a != s:
+                expected[1] += root * u[a]
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
@@ -172,16 +196,17 @@ def _units(seen: Array) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _surprise(y: float, j: int, seen: Array, mean: Array, var: Array, noise: float) -> float:
-    deviation = math.sqrt(max(var[j], 0.0) + noise)
-    if len(mean) == 1:
-        return (y - mean[0, j]) / deviation
+def _surprise(y: float, seen: Array, expected: Array, variance: float, noise: float) -> float:
+    """How far y is from what was expected, in deviations of a reward."""
+    deviation = math.sqrt(max(variance, noise))
+    if len(expected) == 1:
+        return (y - expected[0]) / deviation
     location, scale = _units(seen)
-    return ((y - location) - (mean[0, j] - location * mean[1, j])) / scale / deviation
+    return ((y - location) - (expected[0] - location * expected[1])) / scale / deviation
 
 
 @njit(cache=True, nogil=True)
-def _best(seen: Array, mean: Array, var: Array, prior: Array, beta: float, score: Array) -> int:
+def best_score(seen: Array, mean: Array, var: Array, prior: Array, beta: float, score: Array) -> int:
     """The first of those where mean + β deviation is largest; `score` is overwritten."""
     location, scale = _units(seen) if len(mean) > 1 else (0.0, 1.0)
     for i in range(len(prior)):
@@ -207,4 +232,4 @@ def choose(
     score = np.empty(len(prior))
     for b in range(len(slots)):
         r = slots[b]
-        best[r] = _best(Y[r, : counts[b]], mean[r], var[r], prior, beta[b], score)
+        best[r] = best_score(Y[r, : counts[b]], mean[r], var[r], prior, beta[b], score)

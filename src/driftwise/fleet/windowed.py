@@ -29,6 +29,7 @@ from driftwise.policies import AnyPolicy
 from driftwise.policies.restart import Restart
 from driftwise.policies.window import Window
 from driftwise.records import Array
+from driftwise.spaces.mesh import block_of
 from driftwise.theory.widths import Bogunovic, Constant, SrinivasFinite
 
 NOBODY = cast(Belief, None)  # of widths that look at no belief
@@ -53,14 +54,25 @@ class Terms:
         assert points is not None
         return points
 
+    @property
+    def block(self) -> int:
+        """How many candidates belong to each at which beliefs are held; 1, unless they are those of a mesh."""
+        return block_of(self.model.space)
+
     @cached_property
-    def kernel(self) -> Array:
-        """k(x, x′) of all pairs of candidates: (n, n)."""
+    def pairs(self) -> Array:
+        """k(x, x′) of all pairs of candidates: (N, N)."""
         return np.ascontiguousarray(self.model.kernel(self.points, self.points))
 
     @cached_property
+    def kernel(self) -> Array:
+        """k(x, x′) of all candidates and the first ones of all blocks, at which beliefs are held: (N, n)."""
+        return self.pairs if self.block == 1 else np.ascontiguousarray(self.pairs[:, :: self.block])
+
+    @cached_property
     def prior(self) -> Array:
-        return np.ascontiguousarray(self.kernel.diagonal())
+        """k(x, x) where beliefs are held: (n,)."""
+        return np.ascontiguousarray(self.pairs.diagonal()[:: self.block])
 
     @property
     def noise(self) -> float:
@@ -87,8 +99,8 @@ class Terms:
         distinct, place = np.unique(numbers, return_inverse=True)
         return np.array([self.width(NOBODY, number) for number in distinct.tolist()])[place]
 
-    def block(self, numbers: Numbers) -> Numbers:
-        """Which block of a policy that restarts these numbers are in; else all are in one."""
+    def period(self, numbers: Numbers) -> Numbers:
+        """Which period of a policy that restarts these numbers are in; else all are in one."""
         return (numbers - 1) // self.window if self.restarts else np.zeros_like(numbers)
 
 

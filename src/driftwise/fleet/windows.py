@@ -46,11 +46,15 @@ class WindowBeliefs(Protocol):
         ...
 
     def predict(self, slots: Rows, counts: Places) -> tuple[Array, Array, Array]:
-        """μ and σ of the targets at every candidate, (r, n) each, and location and scale of the rewards, (2, r)."""
+        """μ and σ of the targets where beliefs are held, (r, n) each, and location and scale of the rewards, (2, r)."""
         ...
 
-    def covariances(self, slot: int, count: int, candidates: Places) -> Array:
-        """The posterior covariance of some candidates with all: (m, n)."""
+    def near(self, slots: Rows, counts: Places, firsts: Places) -> tuple[Array, Array, Array]:
+        """The same at the blocks that begin with these candidates; only asked where there are blocks."""
+        ...
+
+    def covariances(self, slot: int, count: int, candidates: Places, others: Places) -> Array:
+        """The posterior covariance of some candidates with others: (m, o)."""
         ...
 
 
@@ -85,12 +89,25 @@ class WindowEngine:
     def _choose_knowing(self, rows: Rows, numbers: Numbers) -> int:
         """As if what the row awaits had been answered at the mean: the mean stays, the variance shrinks."""
         slots, awaited = self._slots(rows), self.streams.awaited_by(int(rows[0]))
-        mean, std = (each[0] for each in self.beliefs.predict(slots, self.count[slots])[:2])
-        C, var = self.beliefs.covariances(int(slots[0]), int(self.count[slots[0]]), awaited), std**2
-        for i, a in enumerate(awaited.tolist()):
-            D = C[i] / np.sqrt(max(C[i, a], 0.0) + self.terms.noise)
-            C, var = C - np.outer(D[awaited], D), var - D**2
-        return int(np.argmax(mean + self.terms.beta(numbers) * np.sqrt(np.maximum(var, 0.0))))
+        beta, counts, block = float(self.terms.beta(numbers)[0]), self.count[slots], self.terms.block
+        firsts = np.arange(len(self.terms.prior), dtype=np.int32) * block
+        found = self._best_knowing(slots, awaited, firsts, self.beliefs.predict(slots, counts), beta)
+        if block > 1:
+            places = found + np.arange(block, dtype=np.int32)
+            found = self._best_knowing(slots, awaited, places, self.beliefs.near(slots, counts, places[:1]), beta)
+        return found
+
+    def _best_knowing(
+        self, slots: Rows, awaited: Places, places: Places, predicted: tuple[Array, Array, Array], beta: float
+    ) -> int:
+        """The same among these candidates, of which μ and σ are predicted."""
+        mean, std, waiting = predicted[0][0], predicted[1][0], len(awaited)
+        both, var = np.concatenate([awaited, places]), std**2
+        C = self.beliefs.covariances(int(slots[0]), int(self.count[slots[0]]), awaited, both)
+        for i in range(waiting):
+            D = C[i] / np.sqrt(max(C[i, i], 0.0) + self.terms.noise)
+            C, var = C - np.outer(D[:waiting], D), var - D[waiting:] ** 2
+        return int(places[np.argmax(mean + beta * np.sqrt(np.maximum(var, 0.0)))])
 
     def observe(self, rows: Rows, numbers: Numbers, where: Places, y: Array) -> Array:
         surprises = np.empty(len(rows))
@@ -103,14 +120,33 @@ class WindowEngine:
         self.residents.dismiss(row)
 
     def predict(self, rows: Rows, numbers: Numbers) -> tuple[Array, Array]:
+        """μ and σ where beliefs are held, in the units of rewards, (r, n) each."""
         means, stds = np.empty((2, len(rows), len(self.terms.prior)))
         for part in self._parts(rows):
             slots = self._slots(rows[part])
             self._restart(slots, numbers[part])
-            mean, std, units = self.beliefs.predict(slots, self.count[slots])
-            location, scale = np.where(self.count[slots] > 0, units, self.last_units[:, slots])
-            means[part], stds[part] = location[:, None] + scale[:, None] * mean, scale[:, None] * std
+            means[part], stds[part] = self._in_units(slots, self.beliefs.predict(slots, self.count[slots]))
         return means, stds
+
+    def advise(self, rows: Rows, numbers: Numbers, caution: float) -> tuple[Places, Array, Array]:
+        best, means, stds = np.empty(len(rows), np.int32), *np.empty((2, len(rows)))
+        for part in self._parts(rows):
+            mean, std = self.predict(rows[part], numbers[part])
+            firsts = self.terms.block * np.argmax(mean - caution * std, axis=1).astype(np.int32)
+            if self.terms.block > 1:
+                slots = self._slots(rows[part])
+                mean, std = self._in_units(slots, self.beliefs.near(slots, self.count[slots], firsts))
+            at = np.argmax(mean - caution * std, axis=1)
+            best[part] = firsts + at if self.terms.block > 1 else at
+            each = np.arange(len(at)), at
+            means[part], stds[part] = mean[each], std[each]
+        return best, means, stds
+
+    def _in_units(self, slots: Rows, predicted: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        """μ and σ in the units of rewards."""
+        mean, std, units = predicted
+        location, scale = np.where(self.count[slots] > 0, units, self.last_units[:, slots])
+        return location[:, None] + scale[:, None] * mean, scale[:, None] * std
 
     # --- windows ----------------------------------------------------------------------------------------------------
 
@@ -150,10 +186,10 @@ class WindowEngine:
         self.count[slots], self.next[slots], self.chosen_for[slots] = counts, counts % self.terms.window, 0
 
     def _restart(self, slots: Rows, numbers: Numbers) -> None:
-        """Empty the windows of a policy that restarts where a new block begins."""
+        """Empty the windows of a policy that restarts where a new period begins."""
         if not self.terms.restarts:
             return
-        new = (self.terms.block(numbers) != self.terms.block(self.last[slots])) & (self.count[slots] > 0)
+        new = (self.terms.period(numbers) != self.terms.period(self.last[slots])) & (self.count[slots] > 0)
         if new.any():
             over = slots[new]
             self.last_units[:, over] = self.beliefs.predict(over, self.count[over])[2]
@@ -213,7 +249,7 @@ class WindowEngine:
         starts = np.where(passed.any(axis=1), numbers.shape[1] - passed[:, ::-1].argmax(axis=1), 0)
         last = np.where(starts > 0, np.take_along_axis(numbers, np.maximum(starts - 1, 0)[:, None], 1)[:, 0], 0)
         mine = (columns < starts[:, None]) & (columns >= starts[:, None] - w)
-        mine &= self.terms.block(numbers) == self.terms.block(last)[:, None]
+        mine &= self.terms.period(numbers) == self.terms.period(last)[:, None]
         sizes = mine.sum(axis=1)
         order = (starts - sizes)[:, None] + np.arange(w)
         order = np.minimum(order, numbers.shape[1] - 1)

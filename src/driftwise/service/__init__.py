@@ -11,5 +11,6 @@ Read the modules in this order.
 5. `problems`, `limits`, `headers`, `logs`, `telemetry`, `audit`: errors, bounds, safety, and what is written down.
 6. `api`: the routes of /v1, of which `quick` answers those that are called often. `app` puts everything together, and
    `run` listens, with the protocol of `impatient`.
-7. `client`: a `Study` whose store is such a service. `wire` is what both sides agree on.
+7. `fleets`: fleets in batches, and `fleet_client`, which calls them.
+8. `client`: a `Study` whose store is such a service. `wire` is what both sides agree on.
 """

@@ -25,7 +25,7 @@ from driftwise.service.settings import ServiceSettings
 from driftwise.service.telemetry import Telemetry
 
 READY_SECONDS = 5.0  # within which a store that is there answers
-PARTS = ("dashboard", "flags", "metrics", "sources")  # packages with `install`, where they are present
+PARTS = ("dashboard", "flags", "metrics", "sources", "fleets")  # with `install`, where they are present
 
 
 class Background(Protocol):

@@ -27,6 +27,7 @@ class ServiceSettings:
     proxies: str = ""  # addresses whose X-Forwarded-* headers are believed, separated by commas
     allow_imports: tuple[str, ...] = ()  # packages from which studies may import policies of your own
 
+    fleets: str | None = None  # a folder with fleets, or postgresql://..., that are served, too
     apply_folder: str | None = None  # into which settings may be written as files, if a study's source says so
 
     threads: int = 8  # calls that read and write the store at the same time
@@ -57,6 +58,8 @@ class ServiceSettings:
         for name in ("requests_per_second", "seconds", "idle_seconds", "poll_seconds", "session_hours"):
             checks.positive(name, getattr(self, name))
         checks.nonnegative("grace_seconds", self.grace_seconds)
+        if self.fleets is not None and not is_address(self.fleets) and not Path(self.fleets).is_dir():
+            raise InvalidInput(f"fleets must be a folder that exists or postgresql://..., got {self.fleets!r:.80}")
         if self.apply_folder is not None and not Path(self.apply_folder).is_dir():
             raise InvalidInput(f"apply_folder must be a folder that exists, got {self.apply_folder!r:.80}")
         if (self.certificate is None) != (self.certificate_key is None):
@@ -78,7 +81,9 @@ class ServiceSettings:
 
     def scrubbed(self, text: str) -> str:
         """A text without the store's address, which may contain a password, and the paths of the machine."""
-        for secret in sorted({self.store, self.shown, os.path.abspath(self.store)}, key=len, reverse=True):
+        stores = [self.store] if self.fleets is None else [self.store, self.fleets]
+        secrets = {form for each in stores for form in (each, without_password(each), os.path.abspath(each))}
+        for secret in sorted(secrets, key=len, reverse=True):
             text = text.replace(secret, "the store")
         return text
 

@@ -17,6 +17,7 @@ from driftwise.study import Reading
 
 Json = Any
 VERSION = "v1"
+FLEET_KEYS = 5000  # of a fleet in one request
 
 
 def segment(name: str) -> str:

@@ -11,11 +11,12 @@ from driftwise.spaces.box import Box
 from driftwise.spaces.candidates import Candidates
 from driftwise.spaces.context import Joint, in_context, joint, pinned, split
 from driftwise.spaces.maximise import Score
+from driftwise.spaces.mesh import Mesh
 from driftwise.spaces.parameters import Choice, Float, Int, Parameter
 from driftwise.spaces.restricted import all_of, draw
 from driftwise.spaces.where import Where
 
-Space = Box | Candidates | Joint
+Space = Box | Candidates | Joint | Mesh
 
 __all__ = [
     "Box",
@@ -24,6 +25,7 @@ __all__ = [
     "Float",
     "Int",
     "Joint",
+    "Mesh",
     "Parameter",
     "Score",
     "Space",

@@ -129,7 +129,10 @@ class Box:
 
     def sample(self, rng: np.random.Generator, n: int) -> Array:
         """n settings at random, each as likely as any other: (n, d)."""
-        U = rng.random((n, self.dim))
+        return self.spread(rng.random((n, self.dim)))
+
+    def spread(self, U: Array) -> Array:
+        """Points of the unit cube to settings, so that uniform ones make each as likely as any other: (n, d)."""
         return np.hstack([p.spread(U[:, s]) for (_, p), s in zip(self.parameters, self.slices, strict=True)])
 
     def neighbours(self, x: Array, some: Callable[[int], Iterable[int]] = range) -> Array:

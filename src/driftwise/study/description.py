@@ -209,7 +209,7 @@ def _context(given: Any) -> Box:
 
 def _settings(space: Any) -> Box | Candidates:
     made = as_space(space)
-    if isinstance(made, Joint):
+    if not isinstance(made, Box | Candidates):
         raise InvalidInput("space must be the settings alone if there is a context, got a space with a context")
     return made
 
