@@ -228,7 +228,7 @@ class Search:
         found += yield from self._waves(pool, best, cycle)
         if cycle is level:
             return found
-        cycle = yield from _better(pool, cycle, _halved(cycle.expert))
+        cycle = yield from _better(pool, cycle, _other_periods(cycle.expert))
         if cycle.expert.level is None:
             assert isinstance(cycle.expert.time, Cyclic)
             return [*found, (_cycles(cycle.expert.time.period), None)]
@@ -368,14 +368,14 @@ def _with_tide(expert: Expert) -> Callable[[float], Expert]:
     return lambda period: replace(expert, level=MovingLevel(1.0, _cyclic(period, 1.0, 0.001)))
 
 
-def _halved(expert: Expert) -> list[Expert]:
-    """`expert` with half the period: what comes back every day does so every two days, too, but is known sooner."""
-    if isinstance(expert.time, Cyclic):
-        return [replace(expert, time=replace(expert.time, period=expert.time.period / 2))]
-    assert expert.level is not None
-    assert isinstance(expert.level.time, Cyclic)
-    time = replace(expert.level.time, period=expert.level.time.period / 2)
-    return [replace(expert, level=replace(expert.level, time=time))]
+def _other_periods(expert: Expert) -> list[Expert]:
+    """With half the period, since what comes back every day does so every two days, too, and a little beside it."""
+    time = expert.level.time if expert.level else expert.time
+    assert isinstance(time, Cyclic)
+    others = [replace(time, period=factor * time.period) for factor in (0.5, 0.96, 1.04)]
+    if expert.level is None:
+        return [replace(expert, time=each) for each in others]
+    return [replace(expert, level=replace(expert.level, time=each)) for each in others]
 
 
 def _cycles(period: float) -> Times:

@@ -63,9 +63,11 @@ class Predictor:
         """The factor of σ_e at which exploring just pays.
 
         A discovery pays for Σρ(τ) steps: over STABLE of them, or over as many as the expert's function has lasted. A
-        world that changed abruptly will change again, so that after a restart only the latter count.
+        world that changed abruptly will change again. So after a restart it is as many as there were before it, if
+        these are fewer than STABLE.
         """
-        ahead = max(self.age, 0 if self.fit.expert.since else STABLE)
+        since = self.fit.expert.since
+        ahead = max(self.age, min(since - 1, STABLE) if since else STABLE)
         return break_even_width(max(_correlated_steps(self.fit.expert.time, ahead), SHORTEST))
 
 
