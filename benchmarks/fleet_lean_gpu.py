@@ -1,6 +1,6 @@
 """`auto-lean` for a fleet on a GPU: `python -m benchmarks.fleet_lean_gpu`. Needs a CUDA device and the extra `gpu`.
 
-Decisions a second of twelve experts with everything on the card, and with choices and rewards as NumPy arrays; the
+Decisions a second of all experts with everything on the card, and with choices and rewards as NumPy arrays; the
 parts of a step; and how far choices and beliefs are from those of NumPy.
 """
 
