@@ -23,7 +23,8 @@ from driftwise.policies.base import BasePolicy, Decision, an_instance, finite
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.spaces import Space, as_space
 
-EPSILONS = (0.0, 0.01, 0.05)  # drift per step
+EPSILONS = (0.0, 0.01, 0.05)  # drift per step, in studies of before there were levels
+SLOW = (0.0, 0.01)  # and since
 RESTARTS = 2  # one that goes on since the last change, and one that is ready for the next
 LEAST = 1e-3  # noise, relative to the signal's variance, from which on an updated inverse is accurate
 SCALES = (50.0,)  # of smooth drift, in steps
@@ -101,7 +102,10 @@ class AutoLean(BasePolicy[LeanState]):
         made = as_space(space)
         finite(cls.name, made)  # before anything is made of its points
         kernels, noises = default_shapes(made)
-        return cls(made, kernels, noises, window=window, span=span, width=width, prior=prior or Prior(), tides=TIDES)
+        known = prior or Prior()
+        return cls(
+            made, kernels, noises, forgetting=SLOW, tides=TIDES, window=window, span=span, width=width, prior=known
+        )
 
     @cached_property
     def bank(self) -> LeanBank:
