@@ -112,7 +112,7 @@ def test_the_choices_are_those_of_studies_on_the_same_points(engine, policy, sta
     advice = fleet.recommend(list("abc"))
     for i, study in enumerate(studies):
         expected = study.recommend()
-        assert mesh_of(fleet).from_unit(tuple(advice.points[i])) == expected.params
+        assert advice.params[i] == mesh_of(fleet).from_unit(tuple(advice.points[i])) == expected.params
         assert advice.mean[i] == pytest.approx(expected.mean, abs=1e-9)
         assert advice.std[i] == pytest.approx(expected.std, abs=1e-9)
 

@@ -45,9 +45,7 @@ class Batch:
     @cached_property
     def params(self) -> list[Params]:
         """The settings in your own units, a dict a key."""
-        _, first, which = np.unique(self.where, return_index=True, return_inverse=True)
-        decoded = [self.space.from_unit(tuple(x)) for x in self.points[first].tolist()]
-        return [dict(decoded[i]) for i in which.tolist()]
+        return _in_your_units(self.space, self.points, self.where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,15 +54,30 @@ class Advice:
 
     Args:
         keys: the keys.
-        points: the settings, a row a key.
+        points: the settings, a row a key, as policies see them: (keys, coordinates).
         mean: the reward that is expected there.
         std: the standard deviation of that.
+        where: which candidate each of them is.
     """
 
     keys: Sequence[Key]
     points: Array
     mean: Array
     std: Array
+    where: Places
+    space: Any = field(repr=False)
+
+    @cached_property
+    def params(self) -> list[Params]:
+        """The settings in your own units, a dict a key."""
+        return _in_your_units(self.space, self.points, self.where)
+
+
+def _in_your_units(space: Any, points: Array, where: Places) -> list[Params]:
+    """Each candidate is decoded once, however many keys have it."""
+    _, first, which = np.unique(where, return_index=True, return_inverse=True)
+    decoded = [space.from_unit(tuple(x)) for x in points[first].tolist()]
+    return [dict(decoded[i]) for i in which.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +211,7 @@ class Fleet:
         where, mean, std = np.empty(len(listed), np.int32), np.empty(len(listed)), np.empty(len(listed))
         for _, part, answer in self._by_key("advise", listed):
             where[part], mean[part], std[part] = answer
-        return Advice(listed, self._points[where], mean, std)
+        return Advice(listed, self._points[where], mean, std, where, self.definition.space)
 
     def drift(self, keys: Sequence[Key] | NDArray[Any] | None = None) -> Movement:
         """How the worlds of these keys move; None is all of them."""

@@ -171,8 +171,7 @@ async def recommend_fleet(request: Request, fleet: str, body: KeysBody, who: Rea
 
     def advised(opened: Fleet) -> FleetAdviceReply:
         advice = opened.recommend(body.keys)
-        params = [dict(opened.definition.space.from_unit(tuple(x))) for x in advice.points.tolist()]
-        return FleetAdviceReply(params=params, mean=advice.mean.tolist(), std=advice.std.tolist())
+        return FleetAdviceReply(params=advice.params, mean=advice.mean.tolist(), std=advice.std.tolist())
 
     return await _call(request, fleet, who, advised)
 
