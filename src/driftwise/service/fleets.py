@@ -171,7 +171,8 @@ async def recommend_fleet(request: Request, fleet: str, body: KeysBody, who: Rea
 
     def advised(opened: Fleet) -> FleetAdviceReply:
         advice = opened.recommend(body.keys)
-        return FleetAdviceReply(params=advice.params, mean=advice.mean.tolist(), std=advice.std.tolist())
+        params = [dict(each) for each in advice.params]
+        return FleetAdviceReply(params=params, mean=advice.mean.tolist(), std=advice.std.tolist())
 
     return await _call(request, fleet, who, advised)
 
