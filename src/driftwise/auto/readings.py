@@ -61,22 +61,34 @@ def unit_changes(y: Array, X: Array, radius: float) -> list[UnitChange]:
     >>> unit_changes(y, np.array([[0.0], [1], [2], [1], [0], [1], [2], [1], [0], [1]]), 0.1)
     [(6, 1000.0)]
     """
-    sizes, converted, found = np.abs(y), y.copy(), list[UnitChange]()
-    larger, smaller = sizes[1:] / JUMP > sizes[:-1], sizes[1:] < sizes[:-1] / JUMP
-    for place in (np.flatnonzero(larger | smaller) + 1).tolist():
-        factor = _factor(converted[:place], y[place : place + ENOUGH], X, radius)
+    converted, found, last = y.copy(), list[UnitChange](), 0
+    while (place := next(iter(_separated(converted, last)), None)) is not None:
+        factor, last = _factor(converted[:place], y[place : place + ENOUGH], X, radius), place
         if factor is not None:
             converted[:place] *= factor
             found.append((place, factor))
     return found
 
 
+def _separated(y: Array, last: int) -> list[int]:
+    """The indices after `last` of which the next ENOUGH readings are all larger, or all smaller, than those before."""
+    sizes = np.abs(y)
+    if len(sizes) < 2 * FEWEST:
+        return []
+    ahead = np.lib.stride_tricks.sliding_window_view
+    least = ahead(np.append(sizes, np.full(ENOUGH, np.inf)), ENOUGH)[1:-1].min(axis=1)
+    most = ahead(np.append(sizes, np.zeros(ENOUGH)), ENOUGH)[1:-1].max(axis=1)
+    larger = least / JUMP > np.maximum.accumulate(sizes)[:-1]
+    smaller = most < np.minimum.accumulate(sizes)[:-1] / JUMP
+    places = np.flatnonzero(larger | smaller) + 1
+    return [place for place in places.tolist() if place > last]
+
+
 def _factor(old: Array, new: Array, X: Array, radius: float) -> float | None:
     """By which the `old` readings are in the unit of the `new` ones; None if these are not in another unit."""
     if len(new) < FEWEST or len(old) < FEWEST:
         return None
-    least, most = np.abs(old).min(), np.abs(old).max()
-    if not (np.abs(new).min() / JUMP > most or np.abs(new).max() < least / JUMP) or most > LARGEST:
+    if np.abs(old).max() > LARGEST:
         return None
     away = np.square(X[len(old) : len(old) + len(new), None, :] - X[None, : len(old), :]).sum(axis=2)
     near = away <= radius**2
