@@ -19,6 +19,7 @@ class Stream(IntEnum):
     SCHEDULE = 4
     RESTRICTED = 5
     EQUALS = 6
+    DESIGN = 7
 
 
 def generator(seed: int, number: int = 0, stream: Stream = Stream.POLICY) -> np.random.Generator:

@@ -208,3 +208,26 @@ def test_no_lock_is_held_while_a_search_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(Search, "_pieces", searched)
     assert study.ask().number == 5
     assert len(told) == 1
+
+
+def wide(matter, seed, n=60, d=10):
+    """Rewards of a function of the first of d coordinates that `matter`, so many, with little noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.sin(5 * X[:, :matter]).sum(axis=1) + 0.03 * rng.standard_normal(n)
+    frame = Frame((1.0,) * d)
+    return Memory(Observations(np.arange(1, n + 1), np.arange(1.0, n + 1), X, y, frame), np.zeros(n, dtype=int), n)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_few_coordinates_that_matter_are_found_among_many(seed):
+    bank = Bank((RBF(1.0), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
+    stretch = np.array(heaviest(wide(2, seed), bank).stretch)
+    assert stretch[:2].max() <= 2
+    assert stretch[2:].min() >= 4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coordinates_that_all_matter_are_none_of_them_left_out(seed):
+    bank = Bank((RBF(1.0), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
+    assert max(heaviest(wide(6, seed, d=6), bank).stretch, default=1.0) < 8

@@ -25,9 +25,10 @@ from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
 from driftwise.gp.past import past
 from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 from driftwise.records import Array, Ask, Observation
+from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Choice, Joint, Space, as_space
 from driftwise.spaces.equals import AnyOfEquals, in_no_order
-from driftwise.spaces.local import nearby
+from driftwise.spaces.local import Nearness, nearby
 
 BLOCK = 16  # numbers between two searches with the whole bank
 LAG = 8  # numbers after which a search that was begun is in use
@@ -243,12 +244,28 @@ class Auto:
         return AutoState(nothing, search, search)
 
     def choose(self, state: AutoState, ask: Ask) -> Array:
+        first = self._designed(ask)
+        if first is not None:
+            return self.space.argmax(Nearness(first), ask)
         belief = self.belief(state, ask).imagine(ask.pending)
         width = 0.0 if state.in_doubt else self.width
         if self.max_step is not None and len(state.data):
             return nearby(Optimism(belief, width), self.space, state.memory.all.X[-1], self.max_step, ask)
         score = Optimism(belief, width, heaviest_only=self.space.points is None)
         return self.space.argmax(AnyOfEquals(score, ask) if self._in_no_order else score, ask)
+
+    def _designed(self, ask: Ask) -> Array | None:
+        """The setting of the first design, if the ask is one of the first and nothing better is known: (d,).
+
+        At first all experts are least certain in the corners of a box, of which many dimensions have more than one can
+        look at, and where little is learned about one coordinate at a time.
+        """
+        box, informed = self.space, self.told or self.past is not None or self.max_step is not None
+        if informed or not isinstance(box, Box) or box.points is not None:
+            return None
+        n, asked = len(box.parameters) + 2, ask.number - 1 + len(ask.pending)
+        design = latin_hypercube(n, box.dim, generator(ask.seed, 0, Stream.DESIGN)) if asked < n else None
+        return None if design is None else box.spread(design)[asked]
 
     @cached_property
     def _in_no_order(self) -> bool:
@@ -291,6 +308,12 @@ def default_kernels(space: Space) -> tuple[Kernel, ...]:
     made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH]
     made += [RBF(tuple((ell * sides).tolist())) for ell in SMOOTH]
     return tuple(Sum(kernel, Level(LEVEL)) for kernel in made)
+
+
+def latin_hypercube(n: int, d: int, rng: np.random.Generator) -> Array:
+    """n points of the unit cube at random, one in each nth part of every coordinate: (n, d)."""
+    parts = rng.permuted(np.tile(np.arange(n), (d, 1)), axis=1).T
+    return (parts + rng.random((n, d))) / n
 
 
 def stretched(space: Space) -> Array:

@@ -27,8 +27,10 @@ from driftwise.auto.bank import Bank
 from driftwise.auto.data import SPAN, Memory, Observations
 from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.forecasts import Fit
-from driftwise.auto.panel import Forecaster, ForecastPanel, nobody
+from driftwise.auto.panel import Forecaster, nobody
 from driftwise.auto.pieces import Pieces, Piecework
+from driftwise.auto.pool import AHEAD, CLEARLY, Pool, Scored, best_of, better
+from driftwise.auto.refined import refined
 from driftwise.auto.waves import CLOSER, fan, other_periods, other_sizes, periods, swinging, turning, wave_of
 from driftwise.auto.weights import families, heaviest, weight_path
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, TimeKernel
@@ -39,7 +41,6 @@ AGES = (*range(4, 24, 4), *range(24, SPAN, STEP))  # of dates at which one is tr
 FAINT = 1e-3  # weight below which a family is given up halfway
 FAMILIES = 2  # the heaviest families have restarts
 FOUND_WEIGHT = 0.1  # the prior weight of an expert that was found; one of the bank's has 1
-AHEAD = 6.0  # nats by which the best of so many periods must be ahead of the bank's best; a level need only be ahead
 PERIODS = tuple(
     map(float, (*range(4, 24), *range(24, 49, 2), *range(54, 97, 6), 120, 144, 168, 288))
 )  # in typical gaps
@@ -55,69 +56,8 @@ FAST: Times = (
 )  # of levels
 SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # of the rest
 TIDES = (0.3, 1.0, 3.0)  # variances of levels, relative to the signal's
-STRETCHES, LIMITS = (0.5, 2.0), (0.25, 8.0)  # factors of one length scale at a time, and bounds of their product
-COORDINATES = 64  # up to which coordinates have length scales of their own
-QUIETER, NOISIER, BEYOND = 0.1, 3.0, (1e-7, 3.0)  # factors of the noise beyond the bank's, and its bounds
-CLEARLY, PASSES = 3.0, 8  # nats that each of these steps, or a wave, must gain; how many steps there are at most
 LEAST = 12  # observations before anything is searched for
-PATH_COST = 3000.0  # about that of a weight, where a factor of n observations costs n³
 SOME = 0.1  # weight from which on an expert that changed once may change again
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """Experts with their forecasts of a window and their prior weights; those with prior weight 0 enter later."""
-
-    forecaster: Forecaster
-    panel: ForecastPanel
-    prior: Array  # (E,)
-
-    @property
-    def experts(self) -> tuple[Expert, ...]:
-        return self.panel.experts
-
-    @cached_property
-    def path(self) -> Array:
-        """The weights before each observation and after the last: (n + 1, E)."""
-        return weight_path(self.panel, self.prior, self.forecaster.data)
-
-    @cached_property
-    def known(self) -> frozenset[Expert]:
-        return frozenset(self.experts)
-
-    def heaviest_at(self, place: int) -> Expert:
-        """The expert with the largest weight before the observation at index `place`."""
-        return self.experts[int(np.argmax(self.path[place]))]
-
-    def joined(self, new: tuple[Expert, ...], prior: float) -> Pieces[Pool]:
-        """This and new experts, each with this prior weight."""
-        if not new:
-            return self
-        panel = yield from self.forecaster.panel(new, self.panel)
-        yield PATH_COST * (len(self.experts) + len(new)) * len(self.forecaster.data)
-        return Pool(self.forecaster, self.panel.followed_by(panel), np.append(self.prior, np.full(len(new), prior)))
-
-
-@dataclass(frozen=True)
-class Scored:
-    """An expert and its log likelihood of a window."""
-
-    expert: Expert
-    log_likelihood: float
-
-
-def _best(panel: ForecastPanel) -> Scored:
-    i = int(np.argmax(panel.log_likelihoods))
-    return Scored(panel.experts[i], float(panel.log_likelihoods[i]))
-
-
-def _better(pool: Pool, best: Scored, others: Sequence[Expert], ahead: float = 0.0) -> Pieces[Scored]:
-    """The one of the others that predicts the window best, if it is so far ahead of `best`; else that."""
-    if not others:
-        return best
-    panel = yield from pool.forecaster.panel(others, pool.panel)
-    other = _best(panel)
-    return other if other.log_likelihood > best.log_likelihood + ahead else best
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +133,7 @@ class Search:
         """New families whose shape, noise, cycle or level predicts the window better than the bank's best expert."""
         if len(self.data) < LEAST:
             return ()
-        best = yield from self._refined(pool, _best(pool.panel))
+        best = yield from refined(pool, best_of(pool.panel), self.bank)
         shape = [best.expert.shape] if best.expert.stretch else []
         noise = () if best.expert.noise in self.bank.noises else (best.expert.noise,)
         shapes, noises = self.bank.shapes + shape, (*self.bank.noises, *noise)
@@ -203,16 +143,6 @@ class Search:
             + self.bank.families_of(self.bank.times, shapes, noise)
             + tuple(e for times, level in moving for e in self.bank.families_of(times, shapes, noises, level))
         )
-
-    def _refined(self, pool: Pool, best: Scored) -> Pieces[Scored]:
-        """`best` with length scales of their own, or another noise, one step at a time while it predicts better."""
-        for _ in range(PASSES):
-            near = _stretches(best.expert, self.data.X.shape[1]) if self.bank.ard else []
-            better = yield from _better(pool, best, near + _noises(best.expert, self.bank), CLEARLY)
-            if better is best:
-                break
-            best = better
-        return best
 
     def _moving(self, pool: Pool, best: Scored) -> Pieces[Moves]:
         """Kernels of time, and of a level, with which the best expert predicts better: levels that move, and cycles.
@@ -224,18 +154,18 @@ class Search:
         if level is not best:
             found.append((SLOW, level.expert.level))
         likely = yield from self._likely_cycles(best.expert, level.expert)
-        cycle = yield from _better(pool, level, likely, AHEAD)
+        cycle = yield from better(pool, level, likely, AHEAD)
         found += yield from self._waves(pool, best, cycle)
         if cycle is level:
             return found
-        cycle = yield from _better(pool, cycle, _other_periods(cycle.expert))
+        cycle = yield from better(pool, cycle, _other_periods(cycle.expert))
         if cycle.expert.level is None:
             assert isinstance(cycle.expert.time, Cyclic)
             return [*found, (_cycles(cycle.expert.time.period), None)]
         assert isinstance(cycle.expert.level.time, Cyclic)
         waves = product(TIDES, _cycles(cycle.expert.level.time.period))
         each = [replace(cycle.expert, level=MovingLevel(v, time)) for v, time in waves]
-        wave = yield from _better(pool, cycle, each)
+        wave = yield from better(pool, cycle, each)
         return [*found, (SLOW, wave.expert.level)]
 
     def _waves(self, pool: Pool, best: Scored, rival: Scored) -> Pieces[Moves]:
@@ -254,10 +184,10 @@ class Search:
 
     def _adjusted(self, pool: Pool, tried: Sequence[Expert]) -> Pieces[Scored]:
         """The best of these, and then of others near it: first of another size, and then of other periods."""
-        wave = _best((yield from pool.forecaster.panel(tried, pool.panel)))
-        wave = yield from _better(pool, wave, other_sizes(wave.expert))
+        wave = best_of((yield from pool.forecaster.panel(tried, pool.panel)))
+        wave = yield from better(pool, wave, other_sizes(wave.expert))
         for factor in CLOSER:
-            wave = yield from _better(pool, wave, other_periods(wave.expert, factor))
+            wave = yield from better(pool, wave, other_periods(wave.expert, factor))
         return wave
 
     def _level(self, pool: Pool, best: Scored) -> Pieces[Scored]:
@@ -266,9 +196,9 @@ class Search:
             return best
         middle = [replace(best.expert, time=t, level=MovingLevel(1.0, h)) for h in FAST for t in SLOW]
         panel = yield from pool.forecaster.panel(middle, pool.panel)
-        e = _best(panel).expert
+        e = best_of(panel).expert
         others = [replace(e, level=replace(e.level, variance=v)) for v in TIDES if e.level]
-        return (yield from _better(pool, best, [e, *others]))
+        return (yield from better(pool, best, [e, *others]))
 
     def _likely_cycles(self, best: Expert, level: Expert) -> Pieces[list[Expert]]:
         """`best` with a cycle, and `level` with one of the level, of the few periods that the newer half suggests.
@@ -380,21 +310,3 @@ def _other_periods(expert: Expert) -> list[Expert]:
 
 def _cycles(period: float) -> Times:
     return tuple(Cyclic(period, roughness, waning) for roughness in ROUGHNESS for waning in WANING)
-
-
-def _stretches(expert: Expert, dim: int) -> list[Expert]:
-    """Copies with one length scale shorter or longer; none in one dimension, for which the bank has enough."""
-    if not 1 < dim <= COORDINATES:
-        return []
-    now = expert.stretch or (1.0,) * dim
-    changed = [(j, now[j] * factor) for j in range(dim) for factor in STRETCHES]
-    stretches = [(*now[:j], length, *now[j + 1 :]) for j, length in changed if LIMITS[0] <= length <= LIMITS[1]]
-    return [replace(expert, stretch=stretch) for stretch in stretches if min(stretch) <= 1]
-
-
-def _noises(expert: Expert, bank: Bank) -> list[Expert]:
-    """Copies with a noise beyond the bank's, if it has the bank's smallest or largest, and every kernel of time."""
-    lower = [expert.noise * QUIETER] if expert.noise <= min(bank.noises) else []
-    higher = [expert.noise * NOISIER] if expert.noise >= max(bank.noises) else []
-    within = [noise for noise in (*lower, *higher) if BEYOND[0] <= noise <= BEYOND[1]]
-    return [replace(expert, noise=noise, time=time) for noise in within for time in bank.times]
