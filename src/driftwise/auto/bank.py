@@ -153,4 +153,4 @@ def in_time(experts: Iterable[Expert], now: Array, clock: Array) -> Iterator[tup
         yield from ((kernel, kernel(now, clock)) for kernel in kernels)
         return
     ages = np.arange(longest + 1)
-    yield from ((kernel, kernel(np.zeros(1), ages)[0][whole]) for kernel in kernels)
+    yield from ((kernel, kernel(np.zeros(1), ages)[0].take(whole)) for kernel in kernels)

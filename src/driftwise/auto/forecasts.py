@@ -85,8 +85,7 @@ class Forecast:
             counts, squares = p * p, p * (squares - (1 - p) * self.known.signal)
         if self.ignored:
             counts[list(self.ignored)], squares[list(self.ignored)] = 0.0, 0.0
-        a = self.prior_strength + 0.5 * np.cumsum(np.append(0.0, counts))
-        b = self.prior_strength + 0.5 * np.cumsum(np.append(0.0, squares))
+        a, b = (self.prior_strength + 0.5 * _sums_before(each) for each in (counts, squares))
         return a, b if self.known is None else np.maximum(b, FAINTEST * a)
 
     @property
@@ -208,6 +207,13 @@ class Fit(Forecast):
             W=W,
         )
         return made, C
+
+
+def _sums_before(terms: Array) -> Array:
+    """The sum of the terms before each one, and of all: (n + 1,)."""
+    sums = np.zeros(len(terms) + 1)
+    terms.cumsum(out=sums[1:])
+    return sums
 
 
 def student(squares: Array, pivots: Array, a: Array, b: Array, gammas: Array) -> Array:

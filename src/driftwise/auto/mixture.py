@@ -185,8 +185,8 @@ class Mixture:
         return Predictor(f, share, decay, covariance[f.first :], variance, age, with_pending)
 
     @cached_property
-    def _stacks(self) -> dict[int, Stacked]:
-        """Those asked for before, by how many experts they have: a climb asks for the same one at every step."""
+    def _stacks(self) -> dict[float, Stacked]:
+        """Those asked for before, by their share of the weight: a climb asks for the same one at every step."""
         return {}
 
     @cached_property
@@ -196,8 +196,10 @@ class Mixture:
 
     def heaviest(self, least: float) -> Stacked:
         """As few experts as have the share `least` of the weight."""
-        enough = 1 + int(np.searchsorted(np.cumsum(self.shares[self._order]), least - 1e-9))
-        return self._stacks.setdefault(enough, Stacked(self.predictors[:enough], len(self._X)))
+        if least not in self._stacks:
+            enough = 1 + int(np.searchsorted(np.cumsum(self.shares[self._order]), least - 1e-9))
+            self._stacks[least] = Stacked(self.predictors[:enough], len(self._X))
+        return self._stacks[least]
 
     def _evaluated(
         self, X: Array, *, least: float = 1.0, level: bool = True

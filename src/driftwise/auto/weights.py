@@ -96,10 +96,11 @@ def fixed_share(
         for entry in entries_at.get(i, ()):
             w = _entered(w, entry, families)
         path[i] = w
-        w = w * likely
-        w /= w.sum()
-        shared = within * np.bincount(families, w)[families]
-        w *= 1 - SHARE - RARE
+        w *= likely
+        sums = np.bincount(families, w)
+        total = sums.sum()
+        shared = within * (sums / total)[families]
+        w *= (1 - SHARE - RARE) / total
         w += shared
         w += prior
     path[-1] = w / w.sum()
@@ -108,9 +109,12 @@ def fixed_share(
 
 def _entered(w: Array, entry: Entry, families: Families) -> Array:
     """The weights after new experts entered: their share comes from all, and each family's part is by its weight."""
-    new = entry.new.astype(float)
-    parts = new * (_family_sums(w, families) + TINY) / np.maximum(_family_sums(new, families), 1.0)
-    return (1 - entry.share) * w + entry.share * parts / parts.sum()
+    new = np.flatnonzero(entry.new)
+    its, sums = families[new], np.bincount(families, w)
+    parts = (sums[its] + TINY) / np.bincount(its)[its]
+    entered = (1 - entry.share) * w
+    entered[new] += (entry.share / parts.sum()) * parts
+    return entered
 
 
 def _family_sums(w: Array, families: Families) -> Array:
