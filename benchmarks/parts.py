@@ -10,7 +10,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 import argparse  # noqa: E402
 import sys  # noqa: E402
 from collections.abc import Callable, Mapping, Sequence  # noqa: E402
-from dataclasses import dataclass, fields, replace  # noqa: E402
+from dataclasses import dataclass, replace  # noqa: E402
 from fnmatch import fnmatchcase  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
@@ -31,7 +31,7 @@ from driftwise.lab.statistics import Interval, bootstrap  # noqa: E402
 from driftwise.lab.suites import suite  # noqa: E402
 from driftwise.lab.trials import Trial  # noqa: E402
 from driftwise.plots.dots import Dot, DotPanel, dots  # noqa: E402
-from driftwise.records import Array, Ask  # noqa: E402
+from driftwise.records import Array  # noqa: E402
 
 KINDS = ("still", "abrupt-often", "slow-0.01", "rotating", "level-cycle")
 SUITE, WORLDS = "drift-zoo", tuple(f"box2d/{kind}" for kind in KINDS)
@@ -49,16 +49,8 @@ def one_expert(auto: Auto) -> Auto:
     return replace(alone, changes=False, cycles=False, tides=False)
 
 
-class Undesigned(Auto):
-    """Without a first design, as if a little more were known."""
-
-    def _designed(self, ask: Ask) -> Array | None:
-        return None
-
-
 VARIANTS: Mapping[str, Callable[[Auto], Auto]] = {
     "auto": lambda auto: auto,
-    "no first design": lambda auto: Undesigned(**{each.name: getattr(auto, each.name) for each in fields(auto)}),
     "no changes (restarts, noise, outliers)": lambda auto: replace(auto, changes=False),
     "no smooth drift": lambda auto: Auto.of(auto.space, smooth=False),
     "no cycles": lambda auto: replace(auto, cycles=False),

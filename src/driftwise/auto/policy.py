@@ -17,6 +17,7 @@ from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motio
 from driftwise.auto.forecasts import Fit
 from driftwise.auto.mixture import Mixture, Optimism
 from driftwise.auto.panel import panel_of
+from driftwise.auto.refined import SEVERAL
 from driftwise.auto.search import Search
 from driftwise.auto.weights import heaviest, weight_path
 from driftwise.errors import InvalidInput
@@ -257,11 +258,11 @@ class Auto:
     def _designed(self, ask: Ask) -> Array | None:
         """The setting of the first design, if the ask is one of the first and nothing better is known: (d,).
 
-        At first all experts are least certain in the corners of a box, of which many dimensions have more than one can
-        look at, and where little is learned about one coordinate at a time.
+        At first all experts are least certain in the corners of a box, of which SEVERAL dimensions have more than
+        one can look at, and where little is learned about one coordinate at a time.
         """
         box, informed = self.space, self.told or self.past is not None or self.max_step is not None
-        if informed or not isinstance(box, Box) or box.points is not None:
+        if informed or not isinstance(box, Box) or box.points is not None or box.dim < SEVERAL:
             return None
         n, asked = len(box.parameters) + 2, ask.number - 1 + len(ask.pending)
         design = latin_hypercube(n, box.dim, generator(ask.seed, 0, Stream.DESIGN)) if asked < n else None
