@@ -1,5 +1,7 @@
 """What a search finds in a window: the expert whose world it is, changes and their dates, cycles, moving levels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,16 @@ def test_a_level_that_moves_where_all_else_slides(seed):
     )
     assert found.level is not None
     assert isinstance(found.time, MaternInTime)
+
+
+@pytest.mark.parametrize("jump", [60, 63, 65, 69])
+def test_a_level_that_jumps_is_no_new_function_whatever_the_date(jump):
+    memory = drawn(Expert(1, TIMES[0], 0.003), seed=jump)
+    y = memory.all.y + 3.0 * (np.arange(N) >= jump)
+    found = heaviest(Memory(replace(memory.all, y=y), memory.newer, N))
+    assert found.since == 0
+    assert len(found.shifts) == 1
+    assert abs(found.shifts[0] - jump - 1) <= 1
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -99,7 +99,14 @@ class Search:
         pool = yield from pool.joined((yield from self._promising(self.bank.experts)), 1.0)
         found = yield from self._found(pool)
         pool = yield from pool.joined((yield from self._promising(found)), FOUND_WEIGHT)
-        rounds = (self._changes, self._redated, self._second_changes, self._redated, self._in_every_family)
+        rounds = (
+            self._changes,
+            self._redated,
+            self._instead_of_restarts,
+            self._second_changes,
+            self._redated,
+            self._in_every_family,
+        )
         for changes in rounds if self.bank.changes and len(self.data) >= STEP else ():
             pool = yield from pool.joined(changes(pool), 0.0)
         return pool.experts, pool.path[-1]
@@ -261,6 +268,16 @@ class Search:
         dates = dict.fromkeys(e for i in leading if changed[i] for e in self._around(pool.experts[i]))
         return tuple(e for e in dates if e not in pool.known)
 
+    def _instead_of_restarts(self, pool: Pool) -> tuple[Expert, ...]:
+        """Changes of the noise or the level alone where restarts lead, which may be at none of the dates tried."""
+        new = self._partial_changes(pool, self._restarted(pool))
+        return tuple(e for e in new if e not in pool.known)
+
+    def _restarted(self, pool: Pool) -> list[int]:
+        """The places at which those restarts began that led at some time."""
+        led = (pool.experts[i] for i in np.unique(np.argmax(pool.path, axis=1)).tolist())
+        return sorted({self.data.place(e.since) for e in led if e.since})
+
     def _around(self, expert: Expert) -> Iterator[Expert]:
         """Copies whose last change was a few observations earlier or later; restarts at those that are believed."""
         place, end = self.data.place(expert.last_change), len(self.data)
@@ -279,9 +296,11 @@ class Search:
     def _second_changes(self, pool: Pool) -> tuple[Expert, ...]:
         """Further changes of noise or level of the heaviest expert that had one before, wherever it has some weight."""
         weights = np.where([e.last_change > 0 for e in pool.experts], pool.path, 0.0)
-        leading = [(p, int(np.argmax(weights[p]))) for p in self._places]
+        places = sorted({*self._places, *self._restarted(pool)})
+        leading = [(p, int(np.argmax(weights[p]))) for p in places]
         changed = ((p, pool.experts[i]) for p, i in leading if weights[p, i] >= SOME)
-        return tuple(e for p, expert in changed for e in self._partly_changed(expert, self._number(p)))
+        new = (e for p, expert in changed for e in self._partly_changed(expert, self._number(p)))
+        return tuple(e for e in new if e not in pool.known)
 
     def _number(self, place: int) -> int:
         return int(self.data.numbers[place])
