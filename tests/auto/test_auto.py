@@ -12,7 +12,7 @@ from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
-from driftwise.spaces import as_space
+from driftwise.spaces import Box, Joint, as_space
 
 LINE = Candidates(np.linspace(0, 1, 21)[:, None])
 BOX = {"a": Float(0, 1), "b": Float(0, 1)}
@@ -148,9 +148,22 @@ def test_twenty_dimensions_of_every_kind():
 
 
 def test_lengthscales_of_their_own_may_be_left_out():
-    assert policy("auto", BOX).bank.ard
-    assert not policy("auto", BOX, ard=False).bank.ard
-    assert not policy("auto", BOX, known_kernel=RBF(0.2)).bank.ard  # what is known is not learned
+    assert policy("auto", BOX).bank.parts
+    assert not policy("auto", BOX, ard=False).bank.parts
+    assert not policy("auto", BOX, known_kernel=RBF(0.2)).bank.parts  # what is known is not learned
+
+
+def test_a_parameter_has_one_length_scale_and_a_candidate_one_for_each_coordinate():
+    box = {"x": Float(0, 1), "c": Choice(["p", "q", "r"]), "n": Int(1, 9)}
+    assert policy("auto", box).bank.parts == ((0,), (1, 2, 3), (4,))
+    points = Candidates([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    assert policy("auto", points).bank.parts == ((0,), (1,))
+    both = Joint(points, Box.of({"hour": Float(0, 24), "day": Choice(["work", "rest"])}))
+    assert policy("auto", both).bank.parts == ((0,), (1,), (2,), (3, 4))
+    assert policy("auto", {"x": Float(0, 1)}).bank.parts == ()  # with one parameter the bank has enough
+    assert (
+        policy("auto", {f"x{j}": Float(0, 1) for j in range(65)}).bank.parts == ()
+    )  # and with many it would take long
 
 
 def test_a_kernel_that_is_known_is_the_only_one():

@@ -14,7 +14,7 @@ from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, Wave
 from driftwise.store import Outcome, SqliteStore
 
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
-BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
+BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3), parts=((0,), (1,)))
 N = 150
 WARPED = Expert(1, TIMES[0], 0.003, stretch=(0.5, 8.0))
 
@@ -184,7 +184,7 @@ def test_outliers_are_left_out_and_no_new_function(seed):
 
 @pytest.mark.parametrize(("noise", "noises"), [(1e-6, (0.003, 0.03)), (0.3, (0.003, 0.03)), (3e-5, (0.03, 0.3))])
 def test_a_noise_beyond_the_banks_is_found(noise, noises):
-    found = heaviest(drawn(Expert(1, TIMES[0], noise)), Bank(BANK.kernels, TIMES, noises))
+    found = heaviest(drawn(Expert(1, TIMES[0], noise)), replace(BANK, noises=noises))
     assert noise / 10 < found.noise < noise * 10
 
 
@@ -195,7 +195,7 @@ def test_no_noise_beyond_the_banks_where_it_is_one_of_these(noise):
 
 
 def test_what_is_not_wanted_is_not_looked_for():
-    bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, levels=False, ard=False)
+    bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, levels=False)
     for truth in (
         Expert(1, Cyclic(24.0, 1.0, 0.0), 0.003),
         Expert(1, Wave(75.0, 1.0, 0.0), 0.03),
@@ -224,22 +224,43 @@ def test_no_lock_is_held_while_a_search_runs(tmp_path, monkeypatch):
 
 def wide(matter, seed, n=60, d=10):
     """Rewards of a function of the first of d coordinates that `matter`, so many, with little noise."""
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, d))
-    y = np.sin(5 * X[:, :matter]).sum(axis=1) + 0.03 * rng.standard_normal(n)
-    frame = Frame((1.0,) * d)
-    return Memory(Observations(np.arange(1, n + 1), np.arange(1.0, n + 1), X, y, frame), np.zeros(n, dtype=int), n)
+    X = np.random.default_rng(seed).random((n, d))
+    return seen(X, np.sin(5 * X[:, :matter]).sum(axis=1), seed)
+
+
+def seen(X, f, seed):
+    n, d = X.shape
+    y, numbers = f + 0.03 * np.random.default_rng(1000 + seed).standard_normal(n), np.arange(1, n + 1)
+    return Memory(Observations(numbers, numbers.astype(float), X, y, Frame((1.0,) * d)), np.zeros(n, dtype=int), n)
+
+
+def wide_bank(parts):
+    return Bank((RBF(1.0), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3), parts=parts)
+
+
+def one_by_one(d):
+    return tuple((j,) for j in range(d))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_few_coordinates_that_matter_are_found_among_many(seed):
-    bank = Bank((RBF(1.0), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
-    stretch = np.array(heaviest(wide(2, seed), bank).stretch)
+    stretch = np.array(heaviest(wide(2, seed), wide_bank(one_by_one(10))).stretch)
     assert stretch[:2].max() <= 2
     assert stretch[2:].min() >= 4
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_coordinates_that_all_matter_are_none_of_them_left_out(seed):
-    bank = Bank((RBF(1.0), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3))
-    assert max(heaviest(wide(6, seed, d=6), bank).stretch, default=1.0) < 8
+    assert max(heaviest(wide(6, seed, d=6), wide_bank(one_by_one(6))).stretch, default=1.0) < 8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_choice_has_one_length_scale_however_alike_some_of_its_values_are(seed):
+    """Of three values one is far from the others, which differ a little. Eight more parameters do nothing."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(3, size=80)
+    X = np.hstack([rng.random((80, 8)), np.eye(3)[chosen] / np.sqrt(2)])
+    memory = seen(X, np.array([0.0, 0.3, 2.0])[chosen], seed)
+    stretch = heaviest(memory, wide_bank((*one_by_one(8), (8, 9, 10)))).stretch
+    assert len(set(stretch[8:])) == 1
+    assert stretch[8] < min(stretch[:8])

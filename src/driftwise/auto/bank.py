@@ -18,6 +18,7 @@ from driftwise.records import Array
 
 PRIOR_STRENGTH = 5.0  # of the prior of the signal's variance, worth 2·PRIOR_STRENGTH observations
 SHIFT = 9.0  # variance of a sudden change of the level, relative to the signal's
+Part = tuple[int, ...]  # the coordinates of one parameter
 WHOLE = 4096.0  # gaps up to which kernels of time are tabulated if all gaps are whole numbers
 
 
@@ -34,7 +35,7 @@ class Bank:
     changes: bool = True  # what a search looks for
     cycles: bool = True
     levels: bool = True
-    ard: bool = True
+    parts: tuple[Part, ...] = ()  # parameters that may have length scales of their own
     prior_strength: float = PRIOR_STRENGTH
     most: int = 8
     least: float = 0.05
@@ -53,6 +54,11 @@ class Bank:
         """One expert for each kernel of time in every family of these shapes and `noises`, else the bank's noises."""
         each = product(shapes, times, self.noises if noises is None else noises)
         return tuple(Expert(k, time, noise, level=level, stretch=stretch) for (k, stretch), time, noise in each)
+
+    @cached_property
+    def dim(self) -> int:
+        """The number of coordinates of all parts."""
+        return sum(map(len, self.parts))
 
     @property
     def shapes(self) -> list[Shape]:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.auto.bank import PRIOR_STRENGTH, Bank
+from driftwise.auto.bank import PRIOR_STRENGTH, Bank, Part
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motion
 from driftwise.auto.forecasts import Fit
@@ -36,6 +37,7 @@ LAG = 8  # numbers after which a search that was begun is in use
 SPREAD = 6  # numbers over which it is spread: fewer, since it may take a little longer than the one before
 GAP = 8  # numbers between two restarts that enter after a search in any case
 FAINT = 1e-3  # of the heaviest expert's weight: below it an expert is not heard
+COORDINATES = 64  # up to which parameters have length scales of their own
 FEW = 24  # observations up to which there is a search after each
 ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
@@ -221,7 +223,7 @@ class Auto:
 
     @cached_property
     def bank(self) -> Bank:
-        searched = (self.changes, self.cycles, self.tides, self.ard)
+        searched = (self.changes, self.cycles, self.tides, _parts(self.space) if self.ard else ())
         strength = CERTAIN if self.told else PRIOR_STRENGTH
         return Bank(self.kernels, self.times, self.noises, *searched, prior_strength=strength)
 
@@ -315,6 +317,18 @@ def latin_hypercube(n: int, d: int, rng: np.random.Generator) -> Array:
     """n points of the unit cube at random, one in each nth part of every coordinate: (n, d)."""
     parts = rng.permuted(np.tile(np.arange(n), (d, 1)), axis=1).T
     return (parts + rng.random((n, d))) / n
+
+
+def _parts(space: Space) -> tuple[Part, ...]:
+    """The coordinates of each parameter that may have a length scale of its own; of candidates, each coordinate."""
+    starts = list(range(space.dim))
+    if isinstance(space, Box):
+        starts = [s.start for s in space.slices]
+    elif isinstance(space, Joint):
+        n = space.settings.dim
+        starts = [*range(n), *(n + s.start for s in space.context.slices)]
+    parts = tuple(tuple(range(*ends)) for ends in pairwise((*starts, space.dim)))
+    return parts if len(parts) > 1 and space.dim <= COORDINATES else ()  # in one dimension the bank has enough
 
 
 def stretched(space: Space) -> Array:
