@@ -171,6 +171,20 @@ def test_no_lengthscales_of_their_own_where_they_are_all_the_same(seed):
     assert all(e.stretch == () for e in experts)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_after_a_noisy_time_what_is_at_one_place_is_no_new_function(seed):
+    """The noise grows for a dozen observations; then, as a policy does, only the best place is looked at."""
+    rng, parts = np.random.default_rng(seed), (40, 12, 98)
+    X, noise, old = rng.random((N, 2)), np.repeat([0.003, 0.3, 0.003], parts), slice(0, parts[0])
+    f = np.linalg.cholesky(Matern(2.5, 0.6)(X, X) + 1e-8 * np.eye(N)) @ rng.standard_normal(N)
+    best = int(np.argmax(f[old]))
+    X[-parts[2] :], f[-parts[2] :] = X[best], f[best]
+    y, numbers = f + np.sqrt(noise) * rng.standard_normal(N), np.arange(1, N + 1)
+    memory = Memory(Observations(numbers, numbers.astype(float), X, y, Frame((1.0, 1.0))), np.zeros(N, dtype=int), N)
+    experts, w = Search(BANK, memory).leading
+    assert sum(share for e, share in zip(experts, w, strict=True) if e.since) < 0.2
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_outliers_are_left_out_and_no_new_function(seed):
     memory = drawn(Expert(1, TIMES[0], 0.003), seed=seed)

@@ -38,7 +38,7 @@ from driftwise.records import Array
 
 STEP = 8  # observations between two dates at which a change is tried
 AGES = (*range(4, 24, 4), *range(24, SPAN, STEP))  # of dates at which one is tried, in observations
-FAINT = 1e-3  # weight below which a family is given up halfway
+FAINT = 1e-3  # weight below which a family is given up halfway, and a change is not looked at again
 FAMILIES = 2  # the heaviest families have restarts
 FOUND_WEIGHT = 0.1  # the prior weight of an expert that was found; one of the bank's has 1
 PERIODS = tuple(
@@ -261,11 +261,16 @@ class Search:
         return [replace(expert, noise=noise, earlier=earlier) for noise in noises] + shifted
 
     def _redated(self, pool: Pool) -> tuple[Expert, ...]:
-        """The best expert with a change, and those that led at some time, at dates around their last change."""
-        changed = np.array([e.last_change > 0 for e in pool.experts])
-        best = int(np.argmax(np.where(changed, pool.path[-1], -1.0)))
-        leading = dict.fromkeys([best, *np.argmax(pool.path[::-1], axis=1).tolist()])
-        dates = dict.fromkeys(e for i in leading if changed[i] for e in self._around(pool.experts[i]))
+        """The best expert of each kind of change, and those that led at some time, at dates around their last change.
+
+        One date that is wrong by a few observations can leave a change of the noise behind a restart.
+        """
+        last = np.array([(e.since, e.noise_changed, e.shifted) for e in pool.experts])
+        kinds = (last > 0) & (last == last.max(axis=1, keepdims=True))
+        now = np.where(kinds, pool.path[-1][:, None], 0.0)
+        best = [i for i in np.argmax(now, axis=0).tolist() if now[i].max() >= FAINT]
+        leading = dict.fromkeys([*best, *np.argmax(pool.path[::-1], axis=1).tolist()])
+        dates = dict.fromkeys(e for i in leading if kinds[i].any() for e in self._around(pool.experts[i]))
         return tuple(e for e in dates if e not in pool.known)
 
     def _instead_of_restarts(self, pool: Pool) -> tuple[Expert, ...]:
