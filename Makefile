@@ -6,6 +6,8 @@ PEERS  := .venv-peers
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# Many tests start processes, which take three times as long if each of them compiles what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: schemathesis demo live test test-integrations test-lowest test-newest check lint types docs pictures dist dist-everywhere bench bench-peers clean
 
