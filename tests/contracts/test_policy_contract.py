@@ -118,12 +118,16 @@ def live(name: str, where: str) -> Live:
 def says(made: Any, state: Any, number: int, pending: tuple[tuple[float, ...], ...] = ()) -> list[bytes]:
     """All that can be asked of a state, to the last bit."""
     asked = ask(number, pending)
+    return [np.asarray(made.choose(state, asked)).tobytes(), *predicted(made, state, asked)]
+
+
+def predicted(made: Any, state: Any, asked: Ask) -> list[bytes]:
+    """What a state believes of some points, to the last bit."""
     X = made.space.sample(generator(1), 9) if made.space.points is None else made.space.points
     try:
-        predicted = [a.tobytes() for a in made.belief(state, asked).predict(X)]
+        return [a.tobytes() for a in made.belief(state, asked).predict(X)]
     except InvalidInput:  # it has no belief
-        predicted = []
-    return [np.asarray(made.choose(state, asked)).tobytes(), *predicted]
+        return []
 
 
 def values(made: Any, state: Any, number: int) -> list[Array]:
@@ -320,11 +324,11 @@ def test_odd_rewards_do_no_harm(name, where, rewards):
 
 
 def told(made: Any, log: tuple[Observation, ...], **noise: Any) -> list[bytes]:
-    """All that it says after each observation of a log, if they all have this noise."""
+    """All that it believes after each observation of a log, if they all have this noise."""
     state, said = made.start(), []
     for seen in log:
         state = made.update(state, dataclasses.replace(seen, **noise))
-        said += says(made, state, seen.number + 1)[1:]
+        said += predicted(made, state, ask(seen.number + 1))
     return said
 
 

@@ -58,7 +58,7 @@ def nothing_left_running(journal) -> None:
 def test_killed_at_random_moments(tuned):
     folder, journal, start = tuned
     draw, printed = random.Random(0), []
-    for round_ in range(6):
+    for round_ in range(4):
         tuner = start("--grace", "0.2", *(["--jobs", "2"] if round_ % 2 else []))
         before = len(begun(journal))
         until(lambda before=before: len(begun(journal)) > before + draw.randrange(3))
