@@ -239,7 +239,7 @@ def test_replay_from_what_it_remembers_equals_live(name, where, own):
     state = made.start()
     for i, seen in enumerate(log, 1):
         state = made.update(state, seen)
-        if i > made.memory and (i % 97 == 0 or i == len(log)):
+        if i > made.memory and (i % 197 == 0 or i == len(log)):
             tail = replay(made, log[i - made.memory : i])
             assert says(made, tail, seen.number + 1) == says(made, state, seen.number + 1)
 
@@ -335,7 +335,7 @@ def told(made: Any, log: tuple[Observation, ...], **noise: Any) -> list[bytes]:
 @each
 def test_it_says_whether_it_uses_the_noise_of_an_observation(name, where):
     """Exact and worthless observations make different beliefs, or no difference at all; and so do means of many."""
-    made, log = make(name, where), live(name, where).log
+    made, log = make(name, where), live(name, where).log[:10]
     assert weighs_noise(made) == (name not in {"random", "ada-opkb", "ldp", "ata-gp-ucb", "moma-gp-ucb", "auto-lean"})
     plain, exact, worthless = told(made, log), told(made, log, std=1e-3), told(made, log, std=1e3)
     many = told(made, log, repeats=50)

@@ -26,9 +26,9 @@ INTERRUPTS = str(Path(__file__).parent / "interrupts.py")
     ("how", "policy", "count", "least"),
     [
         ("statements", "sw-gp-ucb", 839, 50),
-        ("statements", "auto", 6029, 10),
+        ("statements", "auto", 8009, 8),
         ("lines", "sw-gp-ucb", 6, 54),
-        ("lines", "auto", 4, 36),
+        ("lines", "auto", 2, 18),
         ("moments", "sw-gp-ucb", 80, 80),
         ("moments", "auto", 25, 25),
     ],
