@@ -6,6 +6,8 @@ PEERS  := .venv-peers
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# Many tests start processes, which take three times as long if each of them compiles what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: schemathesis demo live test test-integrations test-lowest test-newest check lint types docs pictures dist dist-everywhere bench bench-peers clean
 
@@ -25,7 +27,8 @@ test: .venv/ready
 # The oldest version of everything that pyproject.toml allows, on the oldest Python. An old version may use what is deprecated
 # by now; that is not ours to mend, so a deprecation is no error here. These are the tests of what
 # other packages do for us: linear algebra, databases, commands, HTTP. What is marked slow (kills, interrupts, damage, the
-# fuzz) says nothing about versions, nor does arithmetic of ours on top of what is tested here; both run with `make test`.
+# fuzz, browsers, long runs) says nothing about versions that its shorter neighbours do not say, nor does arithmetic of ours
+# on top of what is tested here; both run with `make test`.
 VERSIONS = -m "not slow" tests/gp tests/store tests/cli tests/service tests/study/test_study.py tests/study/test_resume.py \
 	tests/test_plots.py tests/test_codec.py tests/test_threads.py
 

@@ -111,6 +111,7 @@ def test_text_of_users_is_no_markup(good):
 # --- the demo -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_demo_writes_a_report_that_needs_nothing_else(good):
     text = good("demo --seeds 2 --horizon 60 --jobs 1 --out there")
     assert "Abrupt changes" in text
@@ -131,6 +132,7 @@ def test_demo_writes_a_report_that_needs_nothing_else(good):
     ]
 
 
+@pytest.mark.slow
 def test_demo_prints_its_tables_without_the_extras_and_says_what_to_install(call, monkeypatch):
     for name in ("matplotlib", "matplotlib.figure", "joblib"):
         monkeypatch.setitem(sys.modules, name, None)

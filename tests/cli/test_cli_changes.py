@@ -27,6 +27,7 @@ def test_before_anything_happened(study, good):
     assert good("study changes s --json") == ""
 
 
+@pytest.mark.slow
 def test_each_change_once_and_an_exit_code(study, good, call):
     observed(study, 1, 45)
     (change,) = study.changes()

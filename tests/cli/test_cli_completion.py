@@ -18,19 +18,24 @@ def completed(words: str, *flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=os.environ | asked, capture_output=True, text=True, check=True)
 
 
+FURTHER = [
+    ("driftwise ", list(FILES)),
+    ("driftwise sto", ["store"]),
+    ("driftwise --ver", ["--version"]),
+    ("driftwise study ask --k", ["--key"]),
+    ("driftwise study co", ["correct", "corrections", "copy"]),
+    ("driftwise lab r", ["run", "report"]),
+    ("driftwise nothing", []),
+]
+
+
 @pytest.mark.parametrize(
     ("words", "answers"),
     [
         ("driftwise stu", ["study"]),
-        ("driftwise ", list(FILES)),
-        ("driftwise sto", ["store"]),
-        ("driftwise --ver", ["--version"]),
         ("driftwise study a", ["ask", "abandon"]),
-        ("driftwise study ask --k", ["--key"]),
-        ("driftwise study co", ["correct", "corrections", "copy"]),
         ("driftwise study create --context", ["--context-float", "--context-int", "--context-choice"]),
-        ("driftwise lab r", ["run", "report"]),
-        ("driftwise nothing", []),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in FURTHER),
     ],
 )
 def test_words_are_completed(words, answers):

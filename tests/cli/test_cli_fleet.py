@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 import driftwise as dw
@@ -96,6 +97,7 @@ def test_csv_is_read_by_its_headings(good):
     assert result.exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_kill_loses_nothing_that_was_answered(good, tmp_path):
     """Tells that are sent again after the kill count once each."""
     good(CREATE)
@@ -151,6 +153,7 @@ def test_a_box_becomes_points_that_all_keys_share(good, tmp_path):
     assert "It chooses from 256 points of the box;" in good("fleet create y --float price=5:20 --policy gp-ucb")
 
 
+@pytest.mark.slow
 def test_bench_compares_in_one_run(monkeypatch):
     monkeypatch.setattr("driftwise.fleet.build.find_spec", lambda package: None)  # to compile takes seconds
     found = {each.what: each for each in timings(Workload(keys=16, window=4, candidates=8, steps=1, durable=8))}

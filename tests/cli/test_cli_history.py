@@ -74,6 +74,7 @@ def test_a_change_has_its_mark():
     assert " ".join(text.splitlines()[-1].split()) == "10 number of the observation, ▲ abrupt change 110"
 
 
+@pytest.mark.slow
 def test_the_words_the_mark_and_the_json_have_one_date(good):
     study = fill(good, 60)
     (change,) = study.changes()
@@ -84,6 +85,7 @@ def test_the_words_the_mark_and_the_json_have_one_date(good):
     assert str(change) in " ".join(good("study show s --over-time").split())
 
 
+@pytest.mark.slow
 def test_show_draws_it_below_the_rest(good):
     study = fill(good, 45)
     shown = good("study show s")

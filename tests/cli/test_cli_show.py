@@ -156,6 +156,7 @@ def test_a_choice_has_a_picture(good):
     assert Path("out.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_picture_of_many_choices_has_the_best(good):
     study = study_of({"n": Choice(list(range(300)))}, n=5, reward=float)
     (axes,) = figure_of(slices(study)[1][0], "").axes

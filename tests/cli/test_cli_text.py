@@ -107,6 +107,7 @@ def test_no_table_loses_a_word(columns, monkeypatch, capsys):
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NASTY)
 def test_a_picture_draws_any_name_and_says_nothing(name):
     x = np.linspace(0, 1, 4)
@@ -149,6 +150,7 @@ class Seen(HTMLParser):
         self.links += [value for name, value in attributes if name in ("href", "src")]
 
 
+@pytest.mark.slow
 def test_a_report_obeys_neither_its_own_name_nor_a_recordings(good):
     recording = "</script><!--<script>.csv".replace("/", "∕")
     Path(recording).write_text("1,2\n2,1\n1,3\n3,1\n", encoding="utf-8")
@@ -165,6 +167,7 @@ def test_a_report_obeys_neither_its_own_name_nor_a_recordings(good):
     assert not {name for name in seen.attributes if name.startswith("on")}
 
 
+@pytest.mark.slow
 def test_links_of_a_report_are_addresses(good):
     Path("r.csv").write_text("1,2\n2,1\n1,3\n3,1\n", encoding="utf-8")
     good("lab run --policy random --rewards r.csv --engine serial --seeds 2")

@@ -21,6 +21,7 @@ def test_theory_says_where_it_is_vacuous(good):
     assert "are all below 2BT" in text
 
 
+@pytest.mark.slow
 def test_theory_json_adds_up(good):
     data = json.loads(good("theory --horizon 200 --budget 4 --B 2 --kernel matern:1.5:0.3 --dim 2 --json"))
     assert data["gain"]["lower"] <= data["gain"]["upper"] <= data["gain"]["lower"] * np.e / (np.e - 1)
@@ -37,6 +38,7 @@ def test_theory_json_adds_up(good):
     assert known["memory"] == round(data["gain"]["lower"] ** 0.25 * (200 / 4) ** 0.5)
 
 
+@pytest.mark.slow
 def test_theory_remembers_as_long_as_the_policies_do(good):
     data = json.loads(good("theory --horizon 300 --budget 3 --points 60 --json"))
     space = Candidates(np.linspace(0, 1, 60))
@@ -62,6 +64,7 @@ def test_theory_divides_a_kernel_that_exceeds_one_and_its_norms_follow(good):
     assert json.loads(good("theory --horizon 50 --points 20 --json"))["problem"]["kernel_divided_by"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 0.2])
 @pytest.mark.parametrize("dim", [1, 2, 4, 15])
 def test_no_points_of_the_cube_gain_more_than_the_linear_kernel_can(dim, scale):
@@ -76,6 +79,7 @@ def test_no_points_of_the_cube_gain_more_than_the_linear_kernel_can(dim, scale):
     assert found.with_noise(0.5) == LinearGain.of(kernel, dim, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [2, 3, 5])
 def test_the_best_linear_design_is_symmetric(dim):
     """Weights on all corners, improved until no corner's slope exceeds the mean: their gain is that of the formula."""
@@ -84,11 +88,14 @@ def test_the_best_linear_design_is_symmetric(dim):
     for _ in range(20_000):
         V = np.linalg.inv(noise * np.eye(dim) + (X.T * w) @ X)
         slope = np.einsum("ij,jk,ik->i", X, V, X)
+        if n * slope.max() <= (1 + 1e-9) * (w @ slope):
+            break
         w = n * w * slope / (w @ slope)
     gained = 0.5 * np.linalg.slogdet(np.eye(dim) + (X.T * w) @ X / noise)[1]
     assert linear_ceiling(n, dim, noise) == pytest.approx(gained, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_free_noise_is_at_least_as_good_as_those_given(good):
     free = json.loads(good("theory --horizon 300 --B 1 --budget 1 --points 40 --json"))["best"]
     for noise in (0.1, 1.0, 10.0):
@@ -96,6 +103,7 @@ def test_a_free_noise_is_at_least_as_good_as_those_given(good):
         assert all(f["bound"]["total"] <= t["bound"]["total"] for f, t in zip(free, told, strict=True))
 
 
+@pytest.mark.slow
 def test_theory_says_of_which_points_gamma_is_and_whether_they_are_enough(good):
     text = " ".join(good("theory --horizon 100").split())
     assert "γ_T on these 256 points of [0, 1] lies between" in text
@@ -113,13 +121,14 @@ def test_theory_has_the_best_bounds_and_a_lower_one_below_them(good):
     assert not data["best"][0]["bound"]["vacuous"]  # P_T = 4, B = 1, T = 500: the first in print, as far as we know
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("kind", ["png", "svg"])
 def test_theory_draws(good, refused, tmp_path, kind):
     good(f"theory --horizon 60 --noise 1 --points 20 --picture {tmp_path}/bounds.{kind}")
     assert (tmp_path / f"bounds.{kind}").stat().st_size > 5000
     assert "a picture's file must end in" in refused(f"theory --picture {tmp_path}/bounds.txt")
 
 
+@pytest.mark.slow
 def test_the_curves_are_the_bounds_at_their_best_lengths():
     gain = MaximumGain(RBF(0.2), 1.0, cube(1, 20))
     problem = Problem(gain.upper, 128, 2.0, B=1.0, noise=1.0)

@@ -204,7 +204,7 @@ def ten_x(x, t):
     return 10 * x[0]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["sw-gp-ucb", "gp-ucb", "tv-gp-ucb"])
 def test_few_failures_and_the_best_that_works(name, seed):
     """Reward 10x that fails for x > 0.7: at most 8 of 60 fail, and the best is within 2%."""
@@ -216,7 +216,7 @@ def test_few_failures_and_the_best_that_works(name, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "seed"), [("auto", 0), ("auto", 1), ("sw-gp-ucb", 0)])
+@pytest.mark.parametrize(("name", "seed"), [("auto", 0), ("sw-gp-ucb", 0)])
 def test_so_on_a_box(name, seed):
     options = {} if name == "auto" else {"standardise": True}
     tried = run_in(Feasible(policy(name, LINE, **options)), ten_x, steps=60, seed=seed, fails=lambda x, t: x[0] > 0.7)

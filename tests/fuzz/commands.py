@@ -39,7 +39,8 @@ from driftwise.plots.style import LIGHT, blank, png
 CPU = 5  # seconds of work that a command may do without showing progress
 WALL = 60.0
 MEMORY = 3 << 30
-HEAVY = {"demo": 0.1, "lab theory": 0.02, "lab run": 0.3, "lab report": 0.3}  # tried less often: they take longest
+# tried less often: they take longest
+HEAVY = {"demo": 0.1, "fleet bench": 0.2, "lab theory": 0.02, "lab run": 0.3, "lab report": 0.3}
 RUNS_WHAT_IS_TYPED = ("tune",)  # random words are no commands to run; tests/tune has hostile values
 FOREVER = ("follow",)  # never given: the command would wait for ever
 EDITING = ("correct", "retract", "rename", "delete")  # what the study that they name held may be another after them

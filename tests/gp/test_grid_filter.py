@@ -63,6 +63,7 @@ def test_equals_the_dense_space_time_gp(points, time, gaps, noise):
         check(belief.at(now), dense(grid, time, log, now), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", TIMES, ids=str)
 def test_equals_it_after_a_long_run(time):
     points = np.linspace(0, 1, 12)[:, None]

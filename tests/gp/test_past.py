@@ -160,6 +160,7 @@ def test_the_first_suggestion_is_the_best_arm_of_the_past(direction, level, tmp_
     assert again.ask().number == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "level"), [(1.0, 0.0), (1.0, 1000.0), (1000.0, 0.0), (0.001, 0.0)])
 def test_a_past_that_is_no_longer_true_does_not_hold_it_back(unit, level):
     """The arms' order is reversed, and rewards have another level or another unit."""

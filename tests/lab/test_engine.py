@@ -200,7 +200,7 @@ def test_engines_by_name():
 # --- the command, killed ---------------------------------------------------------------------------------------------
 
 
-HORIZON = 400
+HORIZON = 150
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ from driftwise.policies import replay
 from driftwise.records import Ask
 
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
-CLIENTS = 4
+CLIENTS = int(os.environ.get("DRIFTWISE_KILLS_CLIENTS", 4))
 HARMS = ("lost", "doubled", "gaps", "changed questions")
 
 
@@ -62,7 +62,7 @@ class Processes:
         self.service = self.serve()
         self.outputs: list[tuple[str, Path]] = []  # of a study
         self.output: dict[str, Path] = {}  # of each client that lives
-        self.clients = {f"s{i % 2}-{i}": self.client(f"s{i % 2}-{i}") for i in range(CLIENTS)}
+        self.clients = {f"s{i // 2}-{i}": self.client(f"s{i // 2}-{i}") for i in range(CLIENTS)}
 
     def serve(self) -> subprocess.Popen[bytes]:
         code = "from driftwise.cli import main; main()"

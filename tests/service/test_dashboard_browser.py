@@ -127,9 +127,9 @@ def test_without_a_token_one_signs_in(served, page, tmp_path):
     page.get_by_text("You are signed out.").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1100])
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1100)])
 def test_there_is_nothing_that_a_screen_reader_stumbles_over(browser, served, tmp_path, theme, width):
+    """The contrast is that of the theme, whatever the width; what scrolls is a matter of the width alone."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
     fill(tmp_path / "a.db", "web")
     url = served(tmp_path / "a.db")

@@ -45,6 +45,7 @@ def test_a_glance_says_what_the_study_says(study):
     assert shown["drift"]["noise"] == study.drift().noise
 
 
+@pytest.mark.slow
 def test_all_documents_are_json(study):
     for made in (
         views.glance(study),

@@ -29,6 +29,7 @@ def url(served, tmp_path):
     return served(tmp_path / "a.db", fleets=str(tmp_path / "fleets"))
 
 
+@pytest.mark.slow
 def test_it_is_the_fleet_itself(url, tmp_path):
     remote, twin, keys = RemoteFleet("prices", url), dw.Fleet("twin", SPACE, **OPTIONS), ["apples", 7, "pears"]
     assert remote.description["where"] == "256 points of the box and 7 around each"

@@ -54,6 +54,7 @@ def flagged(script, **plan) -> None:
     answer.raise_for_status()
 
 
+@pytest.mark.slow
 def test_the_lines_for_flags_get_a_setting_and_track_its_reward(script, tmp_path):
     study = Study("web", SPACE, "sw-gp-ucb", path=tmp_path / "a.db", window=20)
     flagged(script, event="checkout")
@@ -62,6 +63,7 @@ def test_the_lines_for_flags_get_a_setting_and_track_its_reward(script, tmp_path
     assert (told.params["workers"], told.reward) == (workers, 12.5)
 
 
+@pytest.mark.slow
 def test_the_official_client_gets_typed_flags_that_agree(script, tmp_path):
     study = Study("web", SPACE, "sw-gp-ucb", path=tmp_path / "a.db", window=20)
     flagged(script)

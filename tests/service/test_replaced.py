@@ -76,6 +76,7 @@ def test_a_name_with_a_slash_or_a_percent_sign_may_be_escaped(url):
         assert evaluated(url, path).json()["key"] == f"{name}.x"
 
 
+@pytest.mark.slow
 def test_a_reward_that_could_not_be_told_is_told_later(url, tmp_path, monkeypatch):
     """The sum is closed, and then the store is away for a moment."""
     from driftwise.service.flags import tracking
@@ -97,6 +98,7 @@ def test_a_reward_that_could_not_be_told_is_told_later(url, tmp_path, monkeypatc
     assert [seen.reward for seen in found.observations()] == [4.0]
 
 
+@pytest.mark.slow
 def test_one_study_that_cannot_be_told_hides_no_other(url, tmp_path, monkeypatch):
     from driftwise.service.flags import tracking
 
@@ -118,6 +120,7 @@ def test_one_study_that_cannot_be_told_hides_no_other(url, tmp_path, monkeypatch
     wait(lambda: last.describe().counts.told == 1)
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_deleted_takes_no_closed_reward_with_it(url, tmp_path, monkeypatch):
     from driftwise.service.flags import tracking
 

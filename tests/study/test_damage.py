@@ -24,10 +24,10 @@ GRID = Candidates([[i / 10] for i in range(11)], names=["x"])
 @pytest.mark.slow
 def test_flipped_bytes_and_changed_rows():
     script = str(Path(__file__).parent / "damage.py")
-    done = subprocess.run([sys.executable, script, "25", "25", "1"], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, script, "15", "15", "1"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
-    assert figures["noticed"] > 12  # the damage was real
+    assert figures["noticed"] > 7  # the damage was real
     assert {name: figures[name] for name in damage.HARMS} == dict.fromkeys(damage.HARMS, 0), done.stderr
 
 

@@ -115,7 +115,7 @@ def test_pinned_parameters_stay_as_they_are():
 def test_a_context_is_given_and_the_best_setting_follows_it(space, tmp_path):
     study = Study("s", space, context={"traffic": Float(0, 1)}, path=tmp_path / "s.db")
     rng = np.random.default_rng(0)
-    for _ in range(60):
+    for _ in range(40):
         traffic = float(rng.choice([0.0, 1.0]))
         s = study.ask(context={"traffic": traffic})
         assert (set(s.params), s.context) == ({"x"}, {"traffic": traffic})

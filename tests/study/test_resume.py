@@ -60,6 +60,7 @@ def drive(study_of, steps):
     return questions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STUDIES)
 def test_reopening_at_every_call_changes_no_question(tmp_path, kind):
     given, path = STUDIES[kind], tmp_path / "a.db"
@@ -100,6 +101,7 @@ def asks_as_a_replay(study) -> None:
     assert study.ask().x == tuple(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.01, 1e-4])
 @pytest.mark.parametrize(("policy", "option"), [("sw-gp-ucb", "window"), ("r-gp-ucb", "interval")])
 def test_a_long_log_is_resumed_from_its_tail(policy, option, noise):

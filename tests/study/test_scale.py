@@ -17,7 +17,7 @@ from driftwise.store.many import batched
 from driftwise.store.schema import ASKED, AWAITED, OBSERVED
 
 GRID = Candidates(np.linspace(0, 1, 25)[:, None], names=["x"])
-MANY = int(os.environ.get("DRIFTWISE_OBSERVATIONS", 200_000))  # a million takes a minute
+MANY = int(os.environ.get("DRIFTWISE_OBSERVATIONS", 100_000))  # a million takes a minute
 
 
 def fill(study: Study, n: int) -> None:

@@ -348,4 +348,4 @@ TestPromises = Promises.TestCase
 TestPromises.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 
 TestPromisesBehindAService = pytest.mark.slow(PromisesBehindAService.TestCase)
-TestPromisesBehindAService.settings = settings(max_examples=6, stateful_step_count=25, deadline=None)
+TestPromisesBehindAService.settings = settings(max_examples=4, stateful_step_count=25, deadline=None)

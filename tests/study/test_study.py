@@ -55,6 +55,7 @@ def test_the_recommendation_is_that_of_the_dense_posterior_in_the_users_units(pa
     assert best.std == pytest.approx(y.std() * np.sqrt(var[i]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_minimising_is_maximising_the_negative(path):
     up = Study("up", GRID, policy="sw-gp-ucb", path=path, window=10)
     down = Study("down", GRID, policy="sw-gp-ucb", path=path, window=10, direction="minimize")
@@ -76,6 +77,7 @@ def test_rewards_are_standardised_unless_told_otherwise():
     assert Study("a", policy=plain).policy is plain
 
 
+@pytest.mark.slow
 def test_a_scale_and_a_shift_of_the_rewards_change_no_question():
     plain, scaled = Study("a", GRID, policy="sw-gp-ucb", window=6), Study("b", GRID, policy="sw-gp-ucb", window=6)
     for _ in range(20):
@@ -143,6 +145,7 @@ def test_time_is_the_number_unless_given_and_is_data(path):
     assert [(seen.number, seen.at) for seen in study.observations()] == [(1, -3.0), (2, 77.5), (3, 77.5)]
 
 
+@pytest.mark.slow
 def test_with_times_of_your_own_now_is_not_the_number():
     """A still function, seconds since 1970: what is asked without a time is asked about now."""
     study, began = Study("a", {"x": Float(0, 1)}), 1.7e9
