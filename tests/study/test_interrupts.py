@@ -25,12 +25,12 @@ INTERRUPTS = str(Path(__file__).parent / "interrupts.py")
 @pytest.mark.parametrize(
     ("how", "policy", "count", "least"),
     [
-        ("statements", "sw-gp-ucb", 839, 50),
-        ("statements", "auto", 8009, 8),
+        ("statements", "sw-gp-ucb", 421, 100),
+        ("statements", "auto", 5009, 12),
         ("lines", "sw-gp-ucb", 6, 54),
-        ("lines", "auto", 2, 18),
-        ("moments", "sw-gp-ucb", 80, 80),
-        ("moments", "auto", 25, 25),
+        ("lines", "auto", 4, 40),
+        ("moments", "sw-gp-ucb", 150, 150),
+        ("moments", "auto", 50, 50),
     ],
 )
 def test_interrupts_leave_nothing_behind(how, policy, count, least):
