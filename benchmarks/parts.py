@@ -1,4 +1,4 @@
-"""python -m benchmarks.parts: what each part of auto is worth: auto without it, on the same worlds and noise."""
+"""python -m benchmarks.parts: what each part of auto is worth, and costs: auto without it on the same worlds."""
 
 from __future__ import annotations
 
@@ -81,16 +81,21 @@ class Variant:
 
 @dataclass(frozen=True)
 class Row:
-    """Mean regret a step in each world, its mean, and how much more that is than auto's: with its interval."""
+    """Mean regret a step in each world, its mean, and how much more that is than auto's: with its interval.
+
+    And the processor time of a step, in milliseconds.
+    """
 
     label: str
     worlds: tuple[float, ...]
     more: Interval
+    milliseconds: float
 
     @property
     def cells(self) -> tuple[str, ...]:
         more = "" if self.label == "auto" else f"{self.more.mean:+.3f} ({self.more.low:+.3f} to {self.more.high:+.3f})"
-        return self.label, *(f"{x:.3f}" for x in (*self.worlds, np.mean(self.worlds))), more
+        means = (f"{x:.3f}" for x in (*self.worlds, np.mean(self.worlds)))
+        return self.label, *means, more, f"{self.milliseconds:.1f}"
 
 
 def plan(seeds: int) -> list[Trial]:
@@ -100,20 +105,24 @@ def plan(seeds: int) -> list[Trial]:
     return [Trial(Variant(label), SUITE, case, case.horizon, seed) for seed, case in each for label in VARIANTS]
 
 
-def rows(regrets: Mapping[str, Array]) -> list[Row]:
-    """From the mean regrets a step of each variant, (worlds, seeds)."""
-    auto = regrets["auto"].mean(axis=0)
-    return [
-        Row(label, tuple(R.mean(axis=1).tolist()), bootstrap(R.mean(axis=0) - auto)) for label, R in regrets.items()
-    ]
+def rows(found: Mapping[str, Array]) -> list[Row]:
+    """From the mean regret, and the milliseconds, of a step of each variant: (worlds, seeds, 2)."""
+    auto = found["auto"][:, :, 0].mean(axis=0)
+    made = []
+    for label, each in found.items():
+        R, ms = each[:, :, 0], each[:, :, 1]
+        made.append(Row(label, tuple(R.mean(axis=1).tolist()), bootstrap(R.mean(axis=0) - auto), float(ms.mean())))
+    return made
 
 
-def regrets(folder: Path, trials: Sequence[Trial]) -> dict[str, Array]:
-    """Of what is in the folder: (worlds, seeds) for each variant."""
-    found = {result.key: result.regret / result.horizon for result, _ in pairs(folder)}
-    cells: dict[tuple[str, str], list[float]] = {}
+def figures(folder: Path, trials: Sequence[Trial]) -> dict[str, Array]:
+    """What is in the folder: regret and milliseconds of a step of each variant, (worlds, seeds, 2)."""
+    found = {result.key: (result.regret, 1000 * timing.policy) for result, timing in pairs(folder)}
+    cells: dict[tuple[str, str], list[Array]] = {}
     for trial in trials:
-        cells.setdefault((trial.contender.label, trial.case.name), []).append(found[trial.key])
+        cells.setdefault((trial.contender.label, trial.case.name), []).append(
+            np.array(found[trial.key]) / trial.horizon
+        )
     return {label: np.array([cells[label, world] for world in WORLDS]) for label in VARIANTS}
 
 
@@ -147,9 +156,9 @@ def main(given: Sequence[str] | None = None) -> None:
         conduct(trials, folder, engine("joblib", jobs=asked.jobs), tell=lambda key: progress.advance(bar))
     if failed := failures(asked.out):
         parser.exit(1, "".join(f"failed: {key}: {problem}\n" for key, problem in failed.items()))
-    made = rows(regrets(asked.out, trials))
-    head = ("", *(world.removeprefix("box2d/") for world in WORLDS), "mean", "more than auto (95%)")
-    table = Table(*head, title=f"mean regret a step, {asked.seeds} seeds")
+    made = rows(figures(asked.out, trials))
+    head = ("", *(world.removeprefix("box2d/") for world in WORLDS), "mean", "more than auto (95%)", "ms")
+    table = Table(*head, title=f"mean regret and processor time of a step, {asked.seeds} seeds")
     for row in made:
         table.add_row(*row.cells)
     console.print(table)
