@@ -22,7 +22,7 @@ live: .venv/ready
 	$(BIN)/python examples/live/run.py $(ARGS)
 
 test: .venv/ready
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal --durations=15
 
 # The oldest version of everything that pyproject.toml allows, on the oldest Python. An old version may use what is deprecated
 # by now; that is not ours to mend, so a deprecation is no error here. These are the tests of what
