@@ -21,8 +21,11 @@ live: .venv/ready
 		|| { echo "make live needs prometheus; on Debian or Ubuntu: sudo apt-get install prometheus"; exit 1; }
 	$(BIN)/python examples/live/run.py $(ARGS)
 
+# Processes that test at a time. Many tests wait for processes, servers and disks, so that CI has one more than cores.
+WORKERS ?= auto
+
 test: .venv/ready
-	$(BIN)/pytest -n auto --dist worksteal --durations=15
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=15
 
 # The oldest version of everything that pyproject.toml allows, on the oldest Python. An old version may use what is deprecated
 # by now; that is not ours to mend, so a deprecation is no error here. These are the tests of what
@@ -33,11 +36,11 @@ VERSIONS = -m "not slow" tests/gp tests/store tests/cli tests/service tests/stud
 	tests/test_plots.py tests/test_codec.py tests/test_threads.py
 
 test-lowest: .venv-lowest/ready
-	.venv-lowest/bin/pytest -n auto --dist worksteal $(VERSIONS) -W default::DeprecationWarning
+	.venv-lowest/bin/pytest -n $(WORKERS) --dist worksteal $(VERSIONS) -W default::DeprecationWarning
 
 # The newest version of everything, whatever constraints.txt says, on the newest Python. Remove .venv-newest for newer ones.
 test-newest: .venv-newest/ready
-	.venv-newest/bin/pytest -n auto --dist worksteal $(VERSIONS)
+	.venv-newest/bin/pytest -n $(WORKERS) --dist worksteal $(VERSIONS)
 
 # Inside other frameworks, with those that need PyTorch, in an environment of their own.
 test-integrations: .venv-integrations/ready
