@@ -29,7 +29,7 @@ from driftwise.lab.experiment import conduct, versions  # noqa: E402
 from driftwise.lab.results import Folder, failures  # noqa: E402
 from driftwise.lab.statistics import Interval, bootstrap  # noqa: E402
 from driftwise.lab.suites import suite  # noqa: E402
-from driftwise.lab.trials import Trial  # noqa: E402
+from driftwise.lab.trials import Result, Timing, Trial  # noqa: E402
 from driftwise.plots.dots import Dot, DotPanel, dots  # noqa: E402
 from driftwise.records import Array  # noqa: E402
 
@@ -105,25 +105,33 @@ def plan(seeds: int) -> list[Trial]:
     return [Trial(Variant(label), SUITE, case, case.horizon, seed) for seed, case in each for label in VARIANTS]
 
 
-def rows(found: Mapping[str, Array]) -> list[Row]:
-    """From the mean regret, and the milliseconds, of a step of each variant: (worlds, seeds, 2)."""
-    auto = found["auto"][:, :, 0].mean(axis=0)
-    made = []
-    for label, each in found.items():
-        R, ms = each[:, :, 0], each[:, :, 1]
-        made.append(Row(label, tuple(R.mean(axis=1).tolist()), bootstrap(R.mean(axis=0) - auto), float(ms.mean())))
-    return made
-
-
-def figures(folder: Path, trials: Sequence[Trial]) -> dict[str, Array]:
-    """What is in the folder: regret and milliseconds of a step of each variant, (worlds, seeds, 2)."""
-    found = {result.key: (result.regret, 1000 * timing.policy) for result, timing in pairs(folder)}
-    cells: dict[tuple[str, str], list[Array]] = {}
-    for trial in trials:
-        cells.setdefault((trial.contender.label, trial.case.name), []).append(
-            np.array(found[trial.key]) / trial.horizon
+def rows(regrets: Mapping[str, Array], milliseconds: Mapping[str, Array]) -> list[Row]:
+    """From the mean regrets and the times of a step of each variant, (worlds, seeds) each."""
+    auto = regrets["auto"].mean(axis=0)
+    return [
+        Row(
+            label,
+            tuple(R.mean(axis=1).tolist()),
+            bootstrap(R.mean(axis=0) - auto),
+            float(milliseconds[label].mean()),
         )
+        for label, R in regrets.items()
+    ]
+
+
+def of_a_step(folder: Path, trials: Sequence[Trial], total: Callable[[Result, Timing], float]) -> dict[str, Array]:
+    """A figure of each trial in the folder, divided by its steps: (worlds, seeds) for each variant."""
+    found = {result.key: total(result, timing) / result.horizon for result, timing in pairs(folder)}
+    cells: dict[tuple[str, str], list[float]] = {}
+    for trial in trials:
+        cells.setdefault((trial.contender.label, trial.case.name), []).append(found[trial.key])
     return {label: np.array([cells[label, world] for world in WORLDS]) for label in VARIANTS}
+
+
+def table_of(folder: Path, trials: Sequence[Trial]) -> list[Row]:
+    """From what is in the folder."""
+    regrets = of_a_step(folder, trials, lambda result, timing: result.regret)
+    return rows(regrets, of_a_step(folder, trials, lambda result, timing: 1000 * timing.policy))
 
 
 def picture(made: Sequence[Row], path: Path) -> None:
@@ -156,7 +164,7 @@ def main(given: Sequence[str] | None = None) -> None:
         conduct(trials, folder, engine("joblib", jobs=asked.jobs), tell=lambda key: progress.advance(bar))
     if failed := failures(asked.out):
         parser.exit(1, "".join(f"failed: {key}: {problem}\n" for key, problem in failed.items()))
-    made = rows(figures(asked.out, trials))
+    made = table_of(asked.out, trials)
     head = ("", *(world.removeprefix("box2d/") for world in WORLDS), "mean", "more than auto (95%)", "ms")
     table = Table(*head, title=f"mean regret and processor time of a step, {asked.seeds} seeds")
     for row in made:

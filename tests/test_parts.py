@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.parts import VARIANTS, WORLDS, Variant, figures, main, picture, plan, rows
+from benchmarks.parts import VARIANTS, WORLDS, Variant, main, of_a_step, picture, plan, rows, table_of
 
 from driftwise.lab.results import Folder
 from driftwise.lab.suites import suite
@@ -27,7 +27,7 @@ def test_trials_are_told_apart():
 def test_rows_are_means_and_what_they_are_above_autos():
     auto, more = np.arange(8.0).reshape(4, 2), np.array([0.5, 1.5])
     ms = np.full((4, 2), 12.0)
-    [first, second] = rows({"auto": np.stack([auto, ms], -1), "no cycles": np.stack([auto + more, ms / 2], -1)})
+    [first, second] = rows({"auto": auto, "no cycles": auto + more}, {"auto": ms, "no cycles": ms / 2})
     assert first.cells == ("auto", "0.500", "2.500", "4.500", "6.500", "3.500", "", "12.0")
     assert second.more.mean == pytest.approx(1.0)
     assert second.more.low <= 1.0 <= second.more.high
@@ -42,10 +42,12 @@ def test_what_is_in_a_folder_is_put_in_its_place(tmp_path):
             facts = (t.suite, t.case.name, t.contender.label, t.seed, t.horizon, float(i * t.horizon))
             spent = Timing(t.key, 0.0, 0.0, 0.0, policy=0.002 * i * t.horizon, environment=0.0, rest=0.0)
             folder.append(Result(t.key, *facts, 0.0, (), None, (), (), None, ()), spent)
-    found = figures(tmp_path, trials)
+    found = of_a_step(tmp_path, trials, lambda result, timing: result.regret + timing.policy)
     for i, t in enumerate(trials):
-        assert found[t.contender.label][WORLDS.index(t.case.name), t.seed] == pytest.approx([i, 2 * i])
-    picture(rows(found), tmp_path / "parts.png")
+        assert found[t.contender.label][WORLDS.index(t.case.name), t.seed] == pytest.approx(1.002 * i)
+    made = table_of(tmp_path, trials)
+    assert made[0].milliseconds == pytest.approx(2 * np.mean(made[0].worlds))
+    picture(made, tmp_path / "parts.png")
     assert (tmp_path / "parts.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -161,9 +161,8 @@ def test_a_parameter_has_one_length_scale_and_a_candidate_one_for_each_coordinat
     both = Joint(points, Box.of({"hour": Float(0, 24), "day": Choice(["work", "rest"])}))
     assert policy("auto", both).bank.parts == ((0,), (1,), (2,), (3, 4))
     assert policy("auto", {"x": Float(0, 1)}).bank.parts == ()  # with one parameter the bank has enough
-    assert (
-        policy("auto", {f"x{j}": Float(0, 1) for j in range(65)}).bank.parts == ()
-    )  # and with many it would take long
+    many = {f"x{j}": Float(0, 1) for j in range(65)}
+    assert policy("auto", many).bank.parts == ()  # it would take long
 
 
 def test_a_kernel_that_is_known_is_the_only_one():

@@ -31,10 +31,10 @@ def filled(kernel, noise: float, n: int = 12, seed: int = 0, **options) -> Poste
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("noise", "tolerance", "slides"), [(1e-4, 1e-8, 10_000), (1e-6, 1e-6, 100_000)])
-def test_equals_the_dense_solve_over_many_slides(noise, tolerance, slides):
+@pytest.mark.parametrize(("noise", "tolerance"), [(1e-4, 1e-8), (1e-6, 1e-6)])
+def test_equals_the_dense_solve_over_100_000_slides(noise, tolerance):
     """Clustered and repeated points; the error is looked at along the whole way, and does not gather."""
-    window = 20
+    slides, window = 100_000, 20
     rng = np.random.default_rng(1)
     X, y = clustered(rng, slides), rng.standard_normal(slides)
     kernel, at = RBF(0.2), rng.random((50, 2))

@@ -216,7 +216,6 @@ def test_a_lost_answer_that_nothing_can_resolve_is_reported(address, unanswered)
         log.observe((0.5,), Outcome(1.0))
 
 
-@pytest.mark.slow
 def test_interrupts_leave_no_lock_and_the_call_works_again(address, monkeypatch):
     # Python prints an interrupt in the callback of a weak reference, and SQLAlchemy's pool logs it: neither does harm
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)

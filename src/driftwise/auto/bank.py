@@ -18,8 +18,8 @@ from driftwise.records import Array
 
 PRIOR_STRENGTH = 5.0  # of the prior of the signal's variance, worth 2·PRIOR_STRENGTH observations
 SHIFT = 9.0  # variance of a sudden change of the level, relative to the signal's
-Part = tuple[int, ...]  # the coordinates of one parameter
 WHOLE = 4096.0  # gaps up to which kernels of time are tabulated if all gaps are whole numbers
+Part = tuple[int, ...]  # the coordinates of one parameter
 
 
 @dataclass(frozen=True)

@@ -267,8 +267,8 @@ class Search:
         """
         last = np.array([(e.since, e.noise_changed, e.shifted) for e in pool.experts])
         kinds = (last > 0) & (last == last.max(axis=1, keepdims=True))
-        now = np.where(kinds, pool.path[-1][:, None], 0.0)
-        best = [i for i in np.argmax(now, axis=0).tolist() if now[i].max() >= FAINT]
+        weights = np.where(kinds, pool.path[-1][:, None], 0.0)
+        best = [i for i in np.argmax(weights, axis=0).tolist() if weights[i].max() >= FAINT]
         leading = dict.fromkeys([*best, *np.argmax(pool.path[::-1], axis=1).tolist()])
         dates = dict.fromkeys(e for i in leading if kinds[i].any() for e in self._around(pool.experts[i]))
         return tuple(e for e in dates if e not in pool.known)
