@@ -82,8 +82,6 @@ class Fold:
         corrected = view.corrected(then.corrected, then.corrections_head)  # raises if the log is another one
         if memory is not None and now.told - then.told >= memory:
             return self._everything(view, now)
-        if then.told and not then.head:  # of format 1, which has no heads
-            return self._everything(view, now)
         new = sorted(view.arrived(then.told, then.head), key=lambda seen: seen.number)
         if not corrected and (not new or new[0].number > cache.kept[-1].number):
             return Missing(now, cache.kept, new, cache.ignored)

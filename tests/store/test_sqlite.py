@@ -20,7 +20,6 @@ from driftwise.errors import InvalidInput, NotFoundError, StoreError
 from driftwise.records import Observation
 from driftwise.store import Chosen, Counts, Outcome, SqliteStore, open_store, rows
 from driftwise.store.log import SqlLog
-from driftwise.store.old_format import unpack
 from driftwise.store.schema import APPLICATION_ID
 
 
@@ -212,11 +211,12 @@ def test_a_truncated_file(kept, share):
     refused(kept, "truncated|no study file")
 
 
-def test_a_file_of_a_newer_version(kept):
+@pytest.mark.parametrize("version", [0, 3, 99])
+def test_a_file_of_another_format(kept, version):
     connection = sqlite3.connect(kept)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
-    refused(kept, "newer driftwise")
+    refused(kept, f"it has format {version}, and this driftwise reads format 1; use the release")
 
 
 def test_a_read_only_file(kept):
@@ -262,12 +262,6 @@ def test_a_row_changed_by_hand_is_an_error(kept):
     connection.close()
     with pytest.raises(StoreError, match="observation 7 does not match its checksum"):
         list(open_store(kept).open("a").observations())
-
-
-@pytest.mark.parametrize("data", [b"", b"\1", b"\1\0\0\0\0", b"\2" + b"\0" * 12, None, 7, "text"])
-def test_bytes_of_the_old_format_that_are_no_point(data):
-    with pytest.raises(StoreError, match="damaged"):
-        unpack(2, 1.0, 0.0, data)
 
 
 def test_a_file_deleted_while_open(tmp_path):

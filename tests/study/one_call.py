@@ -42,8 +42,5 @@ def make(store: SqliteStore) -> None:
 
 if __name__ == "__main__":
     store = open_store(sys.argv[1])
-    if sys.argv[2] == "upgrade":
-        store.upgrade()
-    else:
-        CALLS[sys.argv[2]](store, store.open("a"))
+    CALLS[sys.argv[2]](store, store.open("a"))
     os._exit(0)

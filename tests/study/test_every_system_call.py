@@ -19,7 +19,6 @@ from test_durability import can_trace
 
 from driftwise.store import open_store, verify
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 WRITE = re.compile(r'(?:\d+ +)?pwrite64\(\d+<([^>]*)>, "([^"]*)", (\d+), (\d+)\) = \3$')
 
 pytestmark = [
@@ -78,25 +77,11 @@ def test_all_or_nothing(tmp_path, call):
     assert seen == sorted(seen, key=lambda each: each == done)  # what is there stays there
 
 
-def test_an_upgrade_is_done_or_not(tmp_path):
-    path, before = tmp_path / "a.db", FIXTURES / "format-2.study"
-    shutil.copy(before, path)
-    written = writes(path, "upgrade", tmp_path / "trace")
-    expected, formats = everything(path), set()
-    assert len(expected) == 3
-    (tmp_path / "killed").mkdir()
-    for killed in left_behind(before, written, tmp_path / "killed"):
-        assert everything(killed) == expected
-        assert verify.check(killed) == []
-        formats.add(int.from_bytes(killed.read_bytes()[60:64], "big"))
-    assert formats == {2, 3}
-
-
-def left_behind(before: Path, written: list[tuple[str, bytes, int]], folder: Path | None = None) -> Iterator[Path]:
+def left_behind(before: Path, written: list[tuple[str, bytes, int]]) -> Iterator[Path]:
     """The file as a kill after none, one, two, … of the writes leaves it."""
     parts = {"": bytearray(before.read_bytes()), "-wal": bytearray()}
     for n in range(len(written) + 1):
-        killed = (folder or before.parent) / f"killed-{n}.db"
+        killed = before.parent / f"killed-{n}.db"
         for part, content in parts.items():
             Path(f"{killed}{part}").write_bytes(content)
         yield killed

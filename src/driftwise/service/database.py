@@ -29,7 +29,6 @@ class Database:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._store = open_store(settings.store)  # a file is made, or refused if it is none of ours
-        self._store.upgrade()
         self.create(metadata)
 
     def create(self, tables: sa.MetaData) -> None:

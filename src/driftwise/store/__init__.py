@@ -7,8 +7,7 @@ told, `view` the queries, `rows`, `outcomes`, `corrections`, `keys` and `checksu
 differs: for files `sqlite` and `connection` hold transactions and locks, `queue` the turns of processes, `forks` and
 `files` what happens to files; for a server `postgres` does, with `postgres_link` and `postgres_pool` for connections,
 `postgres_address`, `postgres_errors`, and `postgres_format` for the tables and their version. `codec` turns
-descriptions into JSON and `config_diff` compares them. `verify` checks and salvages a file; `old_format` and `upgrade`
-read files of formats 1 and 2.
+descriptions into JSON and `config_diff` compares them. `verify` checks and salvages a file.
 """
 
 from __future__ import annotations

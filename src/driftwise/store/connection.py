@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from driftwise.errors import StoreError
-from driftwise.store import files, old_format, schema
+from driftwise.store import files
 
 SYNCHRONOUS = "FULL"
 CHECKPOINT = 100  # pages of the log that are moved into the file at a time: with SQLite's 1,000 some calls take 0.2 s
@@ -74,7 +74,6 @@ class Link:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.version = schema.VERSION
         self._raw: Raw | None = None
         self._wrapped: sa.Connection | None = None
         self._files: tuple[Identity | None, ...] = ()
@@ -86,9 +85,6 @@ class Link:
         raw = self._raw or self._open()
         if raw.in_transaction:
             raw.undo()
-        if self.version < schema.VERSION and _version(raw) != self.version:  # somebody upgraded it
-            self.shut()
-            raw = self._open()
         self.check_files()
         raw.execute(how).close()
         if how == "BEGIN":
@@ -130,8 +126,6 @@ class Link:
             raw.execute("PRAGMA fullfsync = ON").close()  # where fsync alone does not reach the disk
             raw.execute("PRAGMA checkpoint_fullfsync = ON").close()
             raw.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}").close()
-            self.version = _version(raw)
-            old_format.show_as_new(raw, self.version)
             raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()  # now the log and its index are there
             self._files = self._identities()
         except BaseException:
@@ -171,10 +165,6 @@ def connect(path: Path) -> Raw:
     return sqlite3.connect(
         uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=Raw
     )
-
-
-def _version(raw: Raw) -> int:
-    return int(raw.execute("PRAGMA user_version").fetchone()[0])
 
 
 def wrap(raw: Raw) -> sa.Connection:

@@ -69,15 +69,20 @@ def check(path: Path) -> None:
         raise StoreError(f"{path}: {error.strerror or error}") from error
     if len(header) < 100 or not header.startswith(MAGIC) or _word(header, 68) != APPLICATION_ID:
         raise StoreError(f"{path}: it is no study file; give another path, or move it away")
-    if _word(header, 60) > VERSION:
-        raise StoreError(
-            f"{path}: it was written by a newer driftwise (format {_word(header, 60)}, this one reads {VERSION}); "
-            "upgrade driftwise"
-        )
+    check_version(_word(header, 60), path)
     if _is_short(path):
         time.sleep(0.05)  # another process may just have been moving its log into the file
         if _is_short(path):
             raise StoreError(f"{path}: it is truncated; restore it from a copy")
+
+
+def check_version(version: int, where: object) -> None:
+    """Refuse a file or a server's schema of another format than the one of this driftwise."""
+    if version != VERSION:
+        raise StoreError(
+            f"{where}: it has format {version}, and this driftwise reads format {VERSION}; use the release of "
+            "driftwise that wrote it, or give another path"
+        )
 
 
 def _is_short(path: Path) -> bool:

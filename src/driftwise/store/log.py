@@ -56,10 +56,6 @@ class Transactions(Protocol):
         """Return what `work` returns, while nobody else takes a number of this study. Others may tell and read."""
         ...
 
-    def upgrade(self) -> None:
-        """Convert what an older version wrote."""
-        ...
-
 
 @dataclass(frozen=True, eq=False)
 class SqlLog:
@@ -78,7 +74,6 @@ class SqlLog:
         return self.store.reading(lambda connection: work(self.view(connection)))
 
     def _write(self, work: Callable[[SqlView], Result], *, again: bool = True) -> Result:
-        self.store.upgrade()
         return self.store.writing(lambda connection: work(self.view(connection, lock=True)), again=again)
 
     def view(self, connection: sa.Connection, *, lock: bool = False) -> SqlView:
@@ -99,7 +94,6 @@ class SqlLog:
     def ask_many(
         self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int
     ) -> tuple[Asked, ...]:
-        self.store.upgrade()
         return self.store.numbering(self.study, lambda: self._ask(key, prepare, patience, n))
 
     def _ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int) -> tuple[Asked, ...]:
@@ -189,7 +183,6 @@ class SqlLog:
         raise found
 
     def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
-        self.store.upgrade()
         keyed = all(entry.key is not None for entry in entries)
         return self.store.numbering(
             self.study, lambda: self._write(lambda view: loading.load(view, entries, first), again=keyed)

@@ -41,13 +41,13 @@ class PostgresStore(SqlStore):
         self._prepare(create)
 
     def _prepare(self, create: bool) -> None:
-        """Create or upgrade the tables. Nobody waits for a server that was never there."""
+        """Create the tables. Nobody waits for a server that was never there."""
         name = self.address.schema
         if not self._transacted(BARE, lambda c: postgres_format.is_present(c, name), is_new=True):
             if not create:
                 raise NotFoundError(f"there is no study in {self.where}; create one there first, or give another path")
             self._transacted(BARE, lambda c: postgres_format.create(c, name), again=True)
-        self._transacted(BARE, lambda c: postgres_format.upgrade(c, self.address), again=True)
+        self.reading(lambda connection: None)  # another format is refused now, not at the first tell
 
     # --- transactions -------------------------------------------------------------------------------------------
 
@@ -59,9 +59,6 @@ class PostgresStore(SqlStore):
 
     def numbering(self, study: int, work: Callable[[], Result]) -> Result:
         return self._pool.run(lambda link: self._numbering(link, study, work))
-
-    def upgrade(self) -> None:
-        """Nothing: a store is upgraded when it is opened."""
 
     def _numbering(self, link: PostgresLink, study: int, work: Callable[[], Result]) -> Result:
         self._patiently(lambda: self._locked(link, study))

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import sqlalchemy as sa
 
 from driftwise.errors import StoreError
 from driftwise.store import schema
-from driftwise.store.postgres_address import Address
-from driftwise.store.postgres_link import FORMAT, check_version
-
-_VERSION = f"SELECT version FROM {FORMAT}"
-
-# By version: what turns this format into the next one. Format 3 was the first on PostgreSQL.
-UPGRADES: Mapping[int, Callable[[sa.Connection], None]] = {}
+from driftwise.store.postgres_link import FORMAT
 
 
 def is_present(connection: sa.Connection, name: str) -> bool:
@@ -38,23 +30,6 @@ def create(connection: sa.Connection, name: str) -> None:
     connection.exec_driver_sql(f"INSERT INTO {FORMAT} VALUES ({schema.VERSION})")
 
 
-def upgrade(connection: sa.Connection, address: Address) -> None:
-    """Convert an older format, step by step, in the caller's transaction; refuse a newer one."""
-    version = _version(connection)
-    if version < schema.VERSION:
-        _one_at_a_time(connection, address.schema)
-        version = _version(connection)  # another session may have been faster
-    while version in UPGRADES and version < schema.VERSION:
-        UPGRADES[version](connection)
-        version += 1
-        connection.exec_driver_sql(f"UPDATE {FORMAT} SET version = {version}")
-    check_version(version, address)
-
-
-def _version(connection: sa.Connection) -> int:
-    return int(connection.exec_driver_sql(_VERSION).scalar() or 0)
-
-
 def _one_at_a_time(connection: sa.Connection, name: str) -> None:
-    """Until the end of the transaction no other session creates or upgrades this schema."""
+    """Until the end of the transaction no other session creates this schema."""
     connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"driftwise {name}",))

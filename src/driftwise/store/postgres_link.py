@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy.pool import NullPool
 
 from driftwise.errors import StoreError
-from driftwise.store import schema
+from driftwise.store.files import check_version
 from driftwise.store.postgres_address import Address
 
 LOCK_SECONDS = 600  # how long a call waits for other sessions
@@ -69,12 +69,12 @@ class PostgresLink:
         return self._wire is not None
 
     def begin(self, how: str) -> sa.Connection:
-        """A connection with a new transaction. A server that was upgraded meanwhile is refused."""
+        """A connection with a new transaction. A store of another format is refused."""
         wire = self._wire or self._open()
         answer = wire.execute(how.encode())
         if answer.nextset():
             found = answer.fetchone()
-            check_version(0 if found is None else found[0], self.address)
+            check_version(0 if found is None else found[0], self.address.shown)
         assert self._wrapped is not None
         return self._wrapped
 
@@ -164,17 +164,6 @@ def _setup(name: str) -> str:
     said = "; ".join(f"SET {key} = '{value}'" for key, value in settings.items())
     synced = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
     return f"{said}; {synced}"
-
-
-def check_version(version: int, address: Address) -> None:
-    """Refuse a store of another format than this driftwise writes."""
-    if version > schema.VERSION:
-        raise StoreError(
-            f"{address.shown}: it was written by a newer driftwise (format {version}, this one reads "
-            f"{schema.VERSION}); upgrade driftwise"
-        )
-    if version < schema.VERSION:
-        raise StoreError(f"{address.shown}: it has the older format {version}; open it again, which upgrades it")
 
 
 def _wrap(wire: Wire) -> sa.Connection:

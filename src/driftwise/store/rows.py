@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from driftwise.errors import StoreError
 from driftwise.records import Observation
-from driftwise.store import old_format, outcomes, schema
+from driftwise.store import outcomes, schema
 from driftwise.store.base import Asked, Correction, Counts, observation_of
 from driftwise.store.checksums import checksum, damaged, packed, unpacked, verify
 
@@ -45,18 +45,15 @@ class Standing:
             "abandoned": counts.abandoned,
             "jittered": counts.jittered,
             "jitter": float(counts.jitter),
-            "keyed": self.keyed,
-            "awaiting": json.dumps(self.awaiting),
-            "head": self.head,
-        }
-        later = {
             "failed": counts.failed,
             "retracted": counts.retracted,
             "corrected": counts.corrected,
+            "keyed": self.keyed,
+            "awaiting": json.dumps(self.awaiting),
+            "head": self.head,
             "corrections_head": self.corrections_head,
         }
-        check = _of_study(self.study, self.name, self.described, *values.values(), later=later.values())
-        return values | later | {"checksum": check}
+        return values | {"checksum": checksum(self.study, self.name, self.described, *values.values())}
 
     def asks(self, asked: Asked, *, patience: int) -> Standing:
         """After this suggestion was made. Suggestions older than `patience` are no longer pending."""
@@ -105,11 +102,6 @@ class Standing:
         return replace(self, counts=counts, corrections_head=chained(self.corrections_head, [check]))
 
 
-def _of_study(*values: Any, later: Collection[int]) -> int:
-    """The checksum of a study's row. What format 3 added counts where any of it is used."""
-    return checksum(*values, *later) if any(later) else checksum(*values)
-
-
 # --- studies ----------------------------------------------------------------------------------------------------------
 
 _F, _T = schema.file.c, schema.studies.c
@@ -122,15 +114,11 @@ _ALL_LOCKED, _ALL_FREE = _ALL.with_for_update(), _ALL.with_for_update(skip_locke
 _COUNT_STUDIES = sa.select(sa.func.count()).select_from(schema.studies)
 _LOCKED_FILE = sa.select(_F.file).with_for_update()
 _NAMED = sa.select(schema.studies).where(schema.Unindexed(_T.name) == sa.bindparam("name"))
-# added by format 3; once one of them is not 0, they are never all 0 again
-_LATER = ("failed", "retracted", "corrected", "corrections_head")
-_FIRST = ("last", "asked", "told", "unasked", "abandoned", "jittered", "jitter", "keyed", "awaiting", "head")
-_UPDATE, _UPDATE_ALL = (
+_CHANGING = [column.name for column in _STANDING if column.name not in ("study", "name", "described")]
+_UPDATE = (
     sa.update(schema.studies)
     .where(_T.study == sa.bindparam("s"))
-    .values({name: sa.bindparam(name) for name in names})
-    .values(checksum=sa.bindparam("check"))
-    for names in (_FIRST, _FIRST + _LATER)
+    .values({name: sa.bindparam(f"new_{name}") for name in _CHANGING})
 )
 
 
@@ -158,8 +146,7 @@ def _deleted(connection: sa.Connection, count: int) -> int:
     file = connection.execute(sa.select(schema.file)).first()
     if file is None or file.studies != count:
         raise damaged(f"it has {count} studies, which is not the number that it has stored")
-    if file.checksum is not None:
-        verify(file.checksum, _of_file(file.file, file.studies, file.deleted), "the number of studies")
+    verify(file.checksum, checksum(file.file, file.studies, file.deleted), "the number of studies")
     return int(file.deleted)
 
 
@@ -184,8 +171,7 @@ def find_study(connection: sa.Connection, name: str, *, sure: bool = True) -> tu
             census(connection)  # raises if one may be missing
         return None
     _verify_study(row)
-    if row.checksum is not None:
-        verify(row.described, described(row.description), "the description of study", row.name)
+    verify(row.described, described(row.description), "the description of study", row.name)
     return row.study, row.description
 
 
@@ -197,7 +183,7 @@ def lock_studies(connection: sa.Connection) -> None:
 def standing_of(connection: sa.Connection, study: int, name: str, *, lock: bool = False) -> Standing | None:
     """The row of a study now, or None if it does not exist. With `lock` no other transaction may change the study."""
     row = connection.execute(_LOCKED if lock else _STUDY, {"s": study, "name": name}).first()
-    return None if row is None else _standing(connection, row)
+    return None if row is None else _standing(row)
 
 
 def standings_of(connection: sa.Connection, studies: Collection[int], *, wait: bool) -> dict[int, Standing]:
@@ -208,28 +194,20 @@ def standings_of(connection: sa.Connection, studies: Collection[int], *, wait: b
     found: dict[int, Standing] = {}
     for row in connection.execute(_ALL_LOCKED if wait else _ALL_FREE, {"studies": list(studies)}).all():
         with suppress(StoreError):
-            found[row.study] = _standing(connection, row)
+            found[row.study] = _standing(row)
     return found
 
 
-def _standing(connection: sa.Connection, row: Row) -> Standing:
+def _standing(row: Row) -> Standing:
     _verify_study(row)
-    number, named, described, *counted, keyed, awaiting, head = row[:13]
-    failed, retracted, corrected, corrections_head, stored = row[13:]
-    if stored is None:
-        pending = old_format.awaiting_in(connection, "suggestions", number)
-    else:
-        pending = tuple(map(tuple, json.loads(awaiting))) if awaiting != "[]" else ()
-    counts = Counts(*[*counted, failed, retracted, corrected])
-    return Standing(number, named, counts, described or 0, keyed, pending, head, corrections_head)
+    number, named, described, *counted, keyed, awaiting, head, corrections_head, _ = row
+    pending = tuple(map(tuple, json.loads(awaiting))) if awaiting != "[]" else ()
+    return Standing(number, named, Counts(*counted), described, keyed, pending, head, corrections_head)
 
 
 def _verify_study(row: Any) -> None:
-    values, later, stored = row[:13], row[13:17], row[17]  # by position: every opening reads all studies
-    if stored is not None:
-        verify(stored, _of_study(*values, later=later), "a study's row")
-    elif not all(isinstance(value, int | float) for value in values[3:10]) or not isinstance(row.name, str):
-        raise damaged("the counts of a study are not numbers")
+    *values, stored = row[: len(_STANDING)]  # by position: every opening reads all studies
+    verify(stored, checksum(*values), "a study's row")
 
 
 def add_study(connection: sa.Connection, name: str, description: str) -> Standing:
@@ -251,13 +229,8 @@ def update_study(connection: sa.Connection, standing: Standing) -> None:
 
 
 def update_studies(connection: sa.Connection, standings: Iterable[Standing]) -> None:
-    changed: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
-    for standing in standings:
-        row = standing.row
-        later = any(row[name] for name in _LATER)
-        changed[later].append(row | {"s": standing.study, "check": row["checksum"]})
-    execute(connection, _UPDATE, changed[False])
-    execute(connection, _UPDATE_ALL, changed[True])
+    changed = [{"s": each.study} | {f"new_{name}": value for name, value in each.row.items()} for each in standings]
+    execute(connection, _UPDATE, changed)
 
 
 def rename_study(connection: sa.Connection, standing: Standing, new: str) -> None:
@@ -273,12 +246,8 @@ def delete_study(connection: sa.Connection, study: int) -> None:
 
 
 def count_studies(connection: sa.Connection, count: int, deleted: int = 0) -> None:
-    values = {"studies": count, "deleted": deleted, "checksum": _of_file(1, count, deleted)}
+    values = {"studies": count, "deleted": deleted, "checksum": checksum(1, count, deleted)}
     connection.execute(sa.update(schema.file).values(values))
-
-
-def _of_file(file: int, count: int, deleted: int) -> int:
-    return checksum(file, count, deleted) if deleted else checksum(file, count)
 
 
 # --- suggestions and observations -------------------------------------------------------------------------------------
@@ -293,10 +262,10 @@ def suggestion_row(study: int, asked: Asked, ordinal: int, status: int, batch: i
         "id": asked.id,
         "key": asked.key,
         "at": asked.at,
-        "x": packed(asked.x),
         "jitter": asked.jitter,
         "status": status,
         "batch": batch,
+        "x": packed(asked.x),
     }
     return row | {"checksum": _of_suggestion(row, status)}
 
@@ -308,43 +277,32 @@ def mark(row: Any, status: int) -> dict[str, Any]:
 
 def _of_suggestion(row: Any, status: int) -> int:
     columns = (row["study"], row["number"], row["ordinal"], row["id"], row["key"], row["at"], row["jitter"], status)
-    batch = () if row["batch"] is None else (row["batch"],)
-    return checksum(*columns, *batch, data=_bytes(row["x"]))
+    return checksum(*columns, row["batch"], data=row["x"])
 
 
 def verified_suggestion(row: Any) -> Asked:
     """The suggestion of a row. Raises a `StoreError` if the row is damaged."""
-    study, number, ordinal, id, key, at, data, jitter, status, stored, batch = row
-    if stored is None:
-        x = old_format.unpack(number, at, 0.0, data)
-    else:
-        together = () if batch is None else (batch,)
-        computed = checksum(study, number, ordinal, id, key, at, jitter, status, *together, data=_bytes(data))
-        verify(stored, computed, "suggestion", number)
-        x = unpacked(data)
-    return Asked(number, id, key, at, x, jitter)
+    *values, data, stored = row
+    _, number, _, id, key, at, jitter, _, _ = values
+    verify(stored, checksum(*values, data=_bytes(data)), "suggestion", number)
+    return Asked(number, id, key, at, unpacked(data), jitter)
 
 
 def observation_row(study: int, seen: Observation, key: str | None, arrival: int) -> dict[str, Any]:
     """An observation as it is stored."""
     x, y, details = packed(seen.x), *outcomes.written(seen)
-    values = (study, seen.number, arrival, key, seen.at, y)
-    check = checksum(*values, data=x) if details is None else checksum(*values, details, data=x)
-    row = {"study": study, "number": seen.number, "arrival": arrival, "key": key, "at": seen.at, "y": y, "x": x}
-    return row | {"checksum": check, "details": details}
+    row = {"study": study, "number": seen.number, "arrival": arrival, "key": key, "at": seen.at, "y": y}
+    row["details"] = details
+    return row | {"x": x, "checksum": checksum(*row.values(), data=x)}
 
 
 def verified_observation(row: Any) -> Observation:
     """The observation of a row, as it was told. Raises a `StoreError` if the row is damaged."""
     # an opened study reads hundreds: by name is slower
-    study, number, arrival, key, at, y, data, stored, details = row
-    if stored is None:
-        return Observation(number, at, old_format.unpack(number, at, y, data), y)
+    study, number, arrival, key, at, y, details, data, stored = row
+    verify(stored, checksum(study, number, arrival, key, at, y, details, data=_bytes(data)), "observation", number)
     if details is None:
-        verify(stored, checksum(study, number, arrival, key, at, y, data=_bytes(data)), "observation", number)
         return Observation(number, at, unpacked(data), y)
-    values = (study, number, arrival, key, at, y, details)
-    verify(stored, checksum(*values, data=_bytes(data)), "observation", number)
     return observation_of(number, at, unpacked(data), outcomes.read(y, details))
 
 

@@ -2,9 +2,6 @@
 
 Every row ends in a checksum over all of its other values. What a row cannot show, that another one is missing, follows
 from the numbers: they are contiguous, and `studies` says how many there are.
-
-The columns that format 3 added (`deleted`, `batch`, `details`, and four of `studies`) take part in a checksum only
-where they are neither NULL nor 0, so that the rows of format 2 keep theirs.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ Integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 KeyText = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 APPLICATION_ID = 0x64726677  # "drfw": marks a file as ours
-VERSION = 3
+VERSION = 1
 
 metadata = sa.MetaData()
 
@@ -30,8 +27,8 @@ file = sa.Table(
     metadata,
     sa.Column("file", Integer, primary_key=True, autoincrement=False),  # always 1: there is one row
     sa.Column("studies", Integer, nullable=False),  # how many there are
+    sa.Column("deleted", Integer, nullable=False),  # how many there were besides
     sa.Column("checksum", Integer, nullable=False),
-    sa.Column("deleted", Integer, nullable=False, server_default="0"),  # how many there were besides
 )
 
 studies = sa.Table(
@@ -47,12 +44,12 @@ studies = sa.Table(
     sa.Column("abandoned", Integer, nullable=False),
     sa.Column("jittered", Integer, nullable=False),
     sa.Column("jitter", sa.Double, nullable=False),
-    sa.Column("keyed", Integer, nullable=False),  # how many rows `keys` has of it
-    sa.Column("awaiting", sa.Text, nullable=False),  # JSON: ordinal and number of the suggestions that are pending
-    sa.Column("head", Integer, nullable=False),  # a checksum chained over all observations as they arrived
     sa.Column("failed", Integer, nullable=False),
     sa.Column("retracted", Integer, nullable=False),
     sa.Column("corrected", Integer, nullable=False),
+    sa.Column("keyed", Integer, nullable=False),  # how many rows `keys` has of it
+    sa.Column("awaiting", sa.Text, nullable=False),  # JSON: ordinal and number of the suggestions that are pending
+    sa.Column("head", Integer, nullable=False),  # a checksum chained over all observations as they arrived
     sa.Column("corrections_head", Integer, nullable=False),  # chained over all corrections
     sa.Column("checksum", Integer, nullable=False),
     sa.Column("description", sa.Text, nullable=False),  # last, since it may be long and is seldom read
@@ -69,11 +66,11 @@ suggestions = sa.Table(
     sa.Column("id", sa.Text, nullable=False),
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
-    sa.Column("x", sa.LargeBinary, nullable=False),
     sa.Column("jitter", sa.Double, nullable=False),
     sa.Column("status", Integer, nullable=False),
-    sa.Column("checksum", Integer, nullable=False),
     sa.Column("batch", Integer),  # of the first of several that were made together: how many
+    sa.Column("x", sa.LargeBinary, nullable=False),
+    sa.Column("checksum", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 is_answered: sa.ColumnElement[bool] = sa.literal_column(
@@ -98,9 +95,9 @@ observations = sa.Table(
     sa.Column("key", sa.Text),
     sa.Column("at", sa.Double, nullable=False),
     sa.Column("y", sa.Double, nullable=False),
+    sa.Column("details", sa.Text),  # JSON of what the outcome has besides its reward, or that it failed (y is 0 then)
     sa.Column("x", sa.LargeBinary, nullable=False),
     sa.Column("checksum", Integer, nullable=False),
-    sa.Column("details", sa.Text),  # JSON of what the outcome has besides its reward, or that it failed (y is 0 then)
     sqlite_with_rowid=False,
 )
 sa.Index("arrivals", observations.c.study, observations.c.arrival, unique=True)
@@ -159,7 +156,7 @@ def _as_it_is(element: Unindexed, compiler: Any, **options: Any) -> str:
 def create(connection: sa.Connection) -> None:
     """Everything an empty database needs to be a store, but for its version."""
     metadata.create_all(connection, checkfirst=False)
-    connection.execute(sa.insert(file), {"file": 1, "studies": 0, "deleted": 0, "checksum": checksum(1, 0)})
+    connection.execute(sa.insert(file), {"file": 1, "studies": 0, "deleted": 0, "checksum": checksum(1, 0, 0)})
 
 
 def create_in_file(connection: sa.Connection) -> None:

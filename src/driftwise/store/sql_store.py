@@ -30,9 +30,6 @@ class SqlStore(ABC):
     def numbering(self, study: int, work: Callable[[], Result]) -> Result: ...
 
     @abstractmethod
-    def upgrade(self) -> None: ...
-
-    @abstractmethod
     def close(self) -> None:
         """Close every connection. The next call opens one again."""
 
@@ -53,7 +50,6 @@ class SqlStore(ABC):
         found = self._find(name, sure=False)
         if found is not None:
             return found
-        self.upgrade()
         return self.writing(make, again=True)
 
     def open(self, name: str) -> SqlLog:
@@ -98,14 +94,12 @@ class SqlStore(ABC):
             self._check_free(connection, name)
             copies.write(connection, rows.add_study(connection, name, description), contents)
 
-        self.upgrade()
         self.writing(work)
         return self.open(name)
 
     def _write(self, name: str, work: Callable[[sa.Connection], None]) -> None:
         """Change the study of this name, which must exist."""
         self.open(name)
-        self.upgrade()
         self.writing(work)
 
     def _standing(self, connection: sa.Connection, name: str) -> rows.Standing:

@@ -23,7 +23,6 @@ from driftwise.store import files, forks, schema
 from driftwise.store.connection import Link
 from driftwise.store.queue import Queue
 from driftwise.store.sql_store import SqlStore
-from driftwise.store.upgrade import upgrade
 
 LOCK_SECONDS = 600.0  # how long a call waits for other processes
 
@@ -65,12 +64,6 @@ class SqliteStore(SqlStore):
     def numbering(self, study: int, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, while no other process takes a number in the file. Others may tell and read."""
         return self._numbers.run(self._in_turn, 0, work)
-
-    def upgrade(self) -> None:
-        """Convert a file of an older format in one transaction."""
-        if self._link.version < schema.VERSION:
-            self.writing(upgrade)
-            self._link.shut()  # when it is opened again, the views of the older format are gone
 
     def _in_turn(self, lane: int, work: Callable[[], Result]) -> Result:
         if self.path is None:

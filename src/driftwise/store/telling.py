@@ -34,7 +34,6 @@ def store(transactions: Transactions, given: Sequence[Given], *, wait: bool = Tr
     """
     if not given:
         return []
-    transactions.upgrade()
     again = all(entry.is_found_again for _, entry in given)
     return transactions.writing(lambda connection: _written(connection, given, wait), again=again)
 

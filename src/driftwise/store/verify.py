@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from driftwise.errors import DriftwiseError, StoreError
-from driftwise.store import copies, corrections, files, is_address, keys, old_format, open_store, rows, schema
+from driftwise.store import copies, corrections, files, is_address, keys, open_store, rows, schema
 from driftwise.store.base import Asked, Correction
 from driftwise.store.connection import connect, wrap
 from driftwise.store.copies import CopiedRows, Suggested, Whole
@@ -82,13 +82,6 @@ def _with_file(path: Path, work: Callable[[sa.Connection], Result]) -> Result:
     files.check(path)
     raw = connect(path)
     try:
-        version = int(raw.execute("PRAGMA user_version").fetchone()[0])
-        if version == old_format.VERSION:
-            raise StoreError(
-                f"{path}: it has an older format, in which not everything has a checksum; ask or tell once, which "
-                "upgrades it, and check it then"
-            )
-        old_format.show_as_new(raw, version)
         raw.execute("PRAGMA query_only = ON").close()
         raw.execute("BEGIN").close()
         return work(wrap(raw))

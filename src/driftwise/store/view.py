@@ -170,8 +170,6 @@ class SqlView:
         told = self.counts.told
         found = self.connection.execute(_ARRIVED, {"s": self.study, "a": after}).all() if told > after else []
         seen = [rows.verified_observation(row) for row in found]
-        if found and found[0].checksum is None:  # of format 1, which has no heads
-            return seen
         if told < after or rows.chained(head, (row.checksum for row in found)) != self.head:
             raise StoreError(
                 f"study {self.standing.name!r} has {told} rewards and does not continue the log of {after} rewards "
