@@ -46,7 +46,7 @@ def one_kernel(auto: Auto) -> Auto:
 def one_expert(auto: Auto) -> Auto:
     """ε = .01 and a noise of .03, whatever comes."""
     alone = replace(one_kernel(auto), times=(Forgetting(0.01),), noises=(0.03,))
-    return replace(alone, changes=False, cycles=False, tides=False)
+    return replace(alone, changes=False, cycles=False, moving_level=False)
 
 
 VARIANTS: Mapping[str, Callable[[Auto], Auto]] = {
@@ -54,7 +54,7 @@ VARIANTS: Mapping[str, Callable[[Auto], Auto]] = {
     "no changes (restarts, noise, outliers)": lambda auto: replace(auto, changes=False),
     "no smooth drift": lambda auto: Auto.of(auto.space, smooth=False),
     "no cycles": lambda auto: replace(auto, cycles=False),
-    "no tides": lambda auto: replace(auto, tides=False),
+    "no moving level": lambda auto: replace(auto, moving_level=False),
     "one lengthscale for all coordinates": lambda auto: replace(auto, ard=False),
     "Matérn kernels only": lambda auto: replace(auto, kernels=auto.kernels[:2]),
     "no learned kernel: Matérn, .25": one_kernel,

@@ -12,7 +12,7 @@ from driftwise.lean.step import LeanState, observe
 
 POINTS = np.random.default_rng(0).random((12, 2))
 KERNELS, NOISES = (RBF(0.3), Matern(2.5, 0.5)), (0.01, 0.1)
-EPSILONS, SCALES, TIDES = (0.0, 0.1), (4.0, 20.0), ((7.0, 1.5),)
+EPSILONS, SCALES, LEVELS = (0.0, 0.1), (4.0, 20.0), ((7.0, 1.5),)
 
 
 def bank(**changed):
@@ -23,7 +23,7 @@ def bank(**changed):
         "forgetting": EPSILONS,
         "restarts": 2,
         "trends": SCALES,
-        "tides": TIDES,
+        "levels": LEVELS,
         "window": 6,
         "span": 1000,
         "prior": Prior(),
@@ -33,7 +33,7 @@ def bank(**changed):
 
 def times():
     """Kernels of time of the drifts."""
-    steady = (*EPSILONS, *(0.0,) * len(TIDES), 0.0, 0.0)
+    steady = (*EPSILONS, *(0.0,) * len(LEVELS), 0.0, 0.0)
     return [*map(Forgetting, steady), *(MaternInTime(1.5, scale) for scale in SCALES)]
 
 
@@ -41,9 +41,9 @@ def covariance(made, s, d, X, Z):
     """Of the functions at (candidate, time) in the rows of X and Z, and of the levels: two (n, m)."""
     of_function = SpaceTime(made.kernels[s], times()[d])(X, Z)
     first = len(EPSILONS)
-    if not first <= d < first + len(TIDES):
+    if not first <= d < first + len(LEVELS):
         return of_function, np.zeros(of_function.shape)
-    scale, variance = TIDES[d - first]
+    scale, variance = LEVELS[d - first]
     return of_function, variance * MaternInTime(1.5, scale)(X[:, -1], Z[:, -1])
 
 

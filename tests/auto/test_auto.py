@@ -111,7 +111,7 @@ def test_constants_duplicates_silence_and_times_that_run_backwards_are_survived(
 
 
 def test_after_a_long_silence_what_drifts_is_not_known_any_more():
-    made = policy("auto", LINE, changes=False, smooth=False, tides=False)
+    made = policy("auto", LINE, changes=False, smooth=False, moving_level=False)
     rng = np.random.default_rng(1)
     drifting = [
         Observation(t, float(t), (float(rng.integers(21)) / 20,), float(np.sin(t / 3.0) + 0.01 * rng.random()))

@@ -144,7 +144,7 @@ def test_a_missing_snapshot_is_an_error(tmp_path):
 def test_another_version_is_refused(tmp_path):
     (segment,) = written(tmp_path / "j" / "a", 1)
     segment.write_bytes(b"DWJ\x02" + segment.read_bytes()[4:])
-    refuses(segment.parent, "format 2", "upgrade")
+    refuses(segment.parent, "format 2", "use the release")
 
 
 # --- a disk that is full, and interrupts ------------------------------------------------------------------------------

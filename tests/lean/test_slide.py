@@ -104,7 +104,7 @@ def test_one_expert_chooses_as_the_policy_that_it_is(name, options, epsilon):
     """With the oldest observation in the slot that is taken, and the same width."""
     window = 10 if name == "sw-gp-ucb" else 60
     made = bank(
-        kernels=KERNELS[:1], noises=NOISES[:1], forgetting=(epsilon,), restarts=0, trends=(), tides=(), window=window
+        kernels=KERNELS[:1], noises=NOISES[:1], forgetting=(epsilon,), restarts=0, trends=(), levels=(), window=window
     )
     peer = policy(name, Candidates(POINTS), kernel=KERNELS[0], noise=NOISES[0], width=2.0, **options)
     rng, theirs, ours = np.random.default_rng(3), peer.start(), Beliefs.prior(made, 1)

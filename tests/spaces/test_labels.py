@@ -1,7 +1,5 @@
 """Candidates with names of their own, with and without coordinates."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -70,11 +68,6 @@ def test_bad_labels_are_refused(make, message):
 @pytest.mark.parametrize("space", [Candidates(labels=COLOURS), SIZES, Candidates([[1.0], [2.0]], ["size"])])
 def test_the_codec_keeps_them(space):
     assert codec.loads(codec.dumps(space)) == space
-
-
-def test_candidates_without_labels_are_written_as_before():
-    written = json.loads(codec.dumps(Candidates([[1.0]], ["size"])))
-    assert written == {"type": "Candidates", "coordinates": [[1.0]], "names": ["size"]}
 
 
 def test_only_the_labels_of_many_arms_are_written():

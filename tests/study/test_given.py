@@ -20,13 +20,12 @@ LINE = {"x": dw.Float(0, 1)}
 
 def description(policy="auto", options=None, space=LINE, **settings):
     made = {"policy": codec.encode(policy_of(policy, space, options or {}))}
-    return made | {"direction": "maximize", "seed": 0, "patience": 32} | settings
+    return made | {"direction": "maximize", "seed": 0, "patience": 32, "where": []} | settings
 
 
-def compared(then, now, *, known=True):
-    """The conflict between two sets of arguments; `known`: the study knows what its user gave."""
-    made = given_by(*then) if known else None
-    return conflict(made, description(*then), given_by(*now), description(*now))
+def compared(then, now):
+    """The conflict between two sets of arguments."""
+    return conflict(given_by(*then), description(*then), given_by(*now), description(*now))
 
 
 # --- pure -------------------------------------------------------------------------------------------------------------
@@ -50,7 +49,6 @@ def test_what_is_long_is_kept_as_a_digest():
     assert one == same != other
 
 
-@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize(
     ("then", "now", "told"),
     [
@@ -65,12 +63,12 @@ def test_what_is_long_is_kept_as_a_digest():
         (("auto", {}), ("auto", {"standardise": False}), None),
     ],
 )
-def test_only_what_is_given_now_is_compared(then, now, told, known):
+def test_only_what_is_given_now_is_compared(then, now, told):
     if told is None:
         with pytest.raises(dw.InvalidInput):  # auto has no such option
-            compared(then, now, known=known)
+            compared(then, now)
     else:
-        assert compared(then, now, known=known) == told
+        assert compared(then, now) == told
 
 
 def test_an_option_whose_fields_have_other_names_is_compared_by_its_effect():
@@ -85,16 +83,14 @@ def test_an_option_whose_fields_have_other_names_is_compared_by_its_effect():
 
 def test_spaces_and_settings_are_compared_if_they_are_given():
     wide = {"x": dw.Float(0, 2)}
-    told = conflict(None, description(), given_by(space=wide), description(space=wide))
+    told = conflict(given_by(space=LINE), description(), given_by(space=wide), description(space=wide))
     assert told == "space.parameters.x.high is 1.0 in the study, 2.0 was given"
-    known = conflict(given_by(space=LINE), description(), given_by(space=wide), description(space=wide))
-    assert known == told
-    stored, now = description(seed=3, patience=5), description(direction="minimize")
-    assert conflict(None, stored, given_by(), now) == ""
-    assert conflict(None, stored, given_by(seed=0), now) == "seed is 3 in the study, 0 was given"
-    told = conflict(None, stored, given_by(direction="minimize", where=["x < 1"]), now)
+    stored, now = description(seed=3, patience=5), description(where=["x < 1"], direction="minimize")
+    assert conflict({}, stored, given_by(), now) == ""
+    assert conflict({}, stored, given_by(seed=0), now) == "seed is 3 in the study, 0 was given"
+    told = conflict({}, stored, given_by(direction="minimize", where=["x < 1"]), now)
     assert told == (
-        "direction is 'maximize' in the study, 'minimize' was given; where is None in the study, ['x < 1'] was given"
+        "direction is 'maximize' in the study, 'minimize' was given; where is [] in the study, ['x < 1'] was given"
     )
 
 
@@ -115,20 +111,18 @@ def test_what_is_kept_is_said(monkeypatch):
         "made with window=60; the default is now 200",
         "made with patience=16; the default is now 32",
     ]
-    assert [str(each) for each in kept(None, stored)] == [
-        "made with width.beta=1.5; the default is now 2.0",
-        "made with window=60; the default is now 200",
-    ]
     assert kept(given_by(policy_of("sw-gp-ucb", LINE, {})), stored) == []
 
 
 def test_todays_default_given_in_so_many_words_is_a_conflict_if_the_study_has_another(monkeypatch):
     stored = description("sw-gp-ucb", {})
     monkeypatch.setattr(setup, "LENGTH", 200)
-    for made in (given_by("sw-gp-ucb"), None):
-        now = given_by("sw-gp-ucb", {"window": 200}), description("sw-gp-ucb", {"window": 200})
-        assert conflict(made, stored, *now) == "window is 60 in the study, 200 was given"
-        assert conflict(made, stored, given_by("sw-gp-ucb"), description("sw-gp-ucb")) == ""
+    made, now = (
+        given_by("sw-gp-ucb"),
+        (given_by("sw-gp-ucb", {"window": 200}), description("sw-gp-ucb", {"window": 200})),
+    )
+    assert conflict(made, stored, *now) == "window is 60 in the study, 200 was given"
+    assert conflict(made, stored, given_by("sw-gp-ucb"), description("sw-gp-ucb")) == ""
 
 
 # --- in a study -------------------------------------------------------------------------------------------------------
@@ -159,18 +153,6 @@ def test_a_study_outlives_a_change_of_defaults(tmp_path, monkeypatch, caplog, op
     assert after.ask(key="next") == asked
     assert [record.getMessage() for record in caplog.records] == [f"study 's' was {told}"]
     assert dw.Study("s", LINE, **options).policy != before.policy  # a new one has the new default
-
-
-def test_a_study_of_an_earlier_release_outlives_it_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("driftwise.study.given.given_by", lambda *_, **__: None)
-    before = filled(tmp_path / "old.study", policy="sw-gp-ucb", width=3.0)
-    monkeypatch.undo()
-    assert "given" not in json.loads(before.description.to_json())
-    monkeypatch.setattr(setup, "LENGTH", 200)
-    assert dw.Study("s", LINE, "sw-gp-ucb", path=tmp_path / "old.study", width=3.0).policy == before.policy
-    for wrong in ({"window": 50}, {"width": 2.5}, {"seed": 1}, {"direction": "minimize"}, {"patience": 3}):
-        with pytest.raises(ConflictError, match=next(iter(wrong))):
-            dw.Study("s", LINE, "sw-gp-ucb", path=tmp_path / "old.study", **wrong)
 
 
 def test_what_is_given_and_differs_is_a_conflict_in_the_users_words(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
@@ -156,18 +156,18 @@ class Auto:
     kernels: tuple[Kernel, ...]
     times: tuple[TimeKernel, ...]
     noises: tuple[float, ...]
-    told: bool  # whether the kernel is known; the name is that of the field in stored studies
+    kernel_is_known: bool
     changes: bool
     cycles: bool
-    tides: bool  # whether moving levels are searched for; the name is likewise that of stored studies
+    moving_level: bool  # whether levels that move are searched for
     ard: bool
     width: float
     window: int
     max_step: float | None
-    past: tuple[float, float] | None = field(default=None, metadata={"left_out": True})  # level and scale of a history
+    past: tuple[float, float] | None = None  # level and scale of a history
 
     def __post_init__(self) -> None:
-        flags = dict.fromkeys(("told", "changes", "cycles", "tides", "ard"), checks.flag)
+        flags = dict.fromkeys(("kernel_is_known", "changes", "cycles", "moving_level", "ard"), checks.flag)
         checks.settle(
             self,
             space=lambda _, given: as_space(given),
@@ -198,7 +198,7 @@ class Auto:
         changes: Annotated[bool, "whether experts may begin again at a change point"] = True,
         smooth: Annotated[bool, "whether experts may follow trends"] = True,
         cycles: Annotated[bool, "whether experts may have a season"] = True,
-        tides: Annotated[bool, "whether the level of all rewards may move on its own"] = True,
+        moving_level: Annotated[bool, "whether the level of all rewards may move on its own"] = True,
         ard: Annotated[bool, "whether parameters may have length scales of their own"] = True,
     ) -> Auto:
         made = as_space(space)
@@ -214,17 +214,16 @@ class Auto:
         if known:
             kernels = known.about_means, known.about_level
             times, noises = known.pace((*times, *map(Forgetting, FASTER)), NOISES)
-        told = known_kernel is not None
-        learned = not told and known is None
+        learned = known_kernel is None and known is None
         width = (WIDTH if learned else 1.0) if width is None else width
         units = (known.level, known.scale) if known else None
-        flags = (told, changes, cycles, tides, ard and learned)
+        flags = (known_kernel is not None, changes, cycles, moving_level, ard and learned)
         return cls(made, kernels, times, noises, *flags, width, window, max_step, units)
 
     @cached_property
     def bank(self) -> Bank:
-        searched = (self.changes, self.cycles, self.tides, _parts(self.space) if self.ard else ())
-        strength = CERTAIN if self.told else PRIOR_STRENGTH
+        searched = (self.changes, self.cycles, self.moving_level, _parts(self.space) if self.ard else ())
+        strength = CERTAIN if self.kernel_is_known else PRIOR_STRENGTH
         return Bank(self.kernels, self.times, self.noises, *searched, prior_strength=strength)
 
     @property
@@ -241,7 +240,7 @@ class Auto:
         return True
 
     def start(self) -> AutoState:
-        frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.told, past=self.past)
+        frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.kernel_is_known, past=self.past)
         nothing = Memory.nothing(frame, most=self.window, span=self.span)
         search = Search(self.bank, nothing)
         return AutoState(nothing, search, search)
@@ -263,7 +262,7 @@ class Auto:
         At first all experts are least certain in the corners of a box, of which SEVERAL dimensions have more than
         one can look at, and where little is learned about one coordinate at a time.
         """
-        box, informed = self.space, self.told or self.past is not None or self.max_step is not None
+        box, informed = self.space, self.kernel_is_known or self.past is not None or self.max_step is not None
         if informed or not isinstance(box, Box) or box.points is not None or box.dim < SEVERAL:
             return None
         n, asked = len(box.parameters) + 2, ask.number - 1 + len(ask.pending)

@@ -55,7 +55,7 @@ FAST: Times = (
     MaternInTime(2.5, 60.0),
 )  # of levels
 SLOW: Times = (*map(Forgetting, (0.0, 0.003, 0.01)), MaternInTime(2.5, 60.0), MaternInTime(2.5, 200.0))  # of the rest
-TIDES = (0.3, 1.0, 3.0)  # variances of levels, relative to the signal's
+LEVELS = (0.3, 1.0, 3.0)  # variances of levels, relative to the signal's
 LEAST = 12  # observations before anything is searched for
 SOME = 0.1  # weight from which on an expert that changed once may change again
 
@@ -170,7 +170,7 @@ class Search:
             assert isinstance(cycle.expert.time, Cyclic)
             return [*found, (_cycles(cycle.expert.time.period), None)]
         assert isinstance(cycle.expert.level.time, Cyclic)
-        waves = product(TIDES, _cycles(cycle.expert.level.time.period))
+        waves = product(LEVELS, _cycles(cycle.expert.level.time.period))
         each = [replace(cycle.expert, level=MovingLevel(v, time)) for v, time in waves]
         wave = yield from better(pool, cycle, each)
         return [*found, (SLOW, wave.expert.level)]
@@ -204,7 +204,7 @@ class Search:
         middle = [replace(best.expert, time=t, level=MovingLevel(1.0, h)) for h in FAST for t in SLOW]
         panel = yield from pool.forecaster.panel(middle, pool.panel)
         e = best_of(panel).expert
-        others = [replace(e, level=replace(e.level, variance=v)) for v in TIDES if e.level]
+        others = [replace(e, level=replace(e.level, variance=v)) for v in LEVELS if e.level]
         return (yield from better(pool, best, [e, *others]))
 
     def _likely_cycles(self, best: Expert, level: Expert) -> Pieces[list[Expert]]:

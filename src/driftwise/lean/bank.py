@@ -32,7 +32,7 @@ Flags = NDArray[np.bool_]
 class LeanBank:
     """Shapes × drifts on n candidates: S·D experts on windows of w observations.
 
-    Drifts are in this order: `forgetting`, one ε each; `tides`, which stand still but for a level that is the same for
+    Drifts are in this order: `forgetting`, one ε each; `levels`, which stand still but for a level that is the same for
     all candidates and moves; `restarts` that stand still and begin again; `trends`, one time scale each.
     """
 
@@ -45,32 +45,32 @@ class LeanBank:
     window: int
     span: int  # how many of the last observations count at all
     prior: Prior
-    tides: tuple[tuple[float, float], ...] = ()  # time scale and variance of the level
+    levels: tuple[tuple[float, float], ...] = ()  # time scale and variance of the level
 
     @property
     def steady(self) -> int:
         """How many drifts have a value and no slope; the others come after them."""
-        return len(self.forgetting) + len(self.tides) + self.restarts
+        return len(self.forgetting) + len(self.levels) + self.restarts
 
     @property
     def renewed(self) -> slice:
         """The drifts that begin again."""
-        return slice(len(self.forgetting) + len(self.tides), self.steady)
+        return slice(len(self.forgetting) + len(self.levels), self.steady)
 
     @cached_property
     def rates(self) -> Array:
         """r of each drift: k_T(τ) = e^{−rτ}, and with a slope (1 + rτ)e^{−rτ}. (D,)"""
-        still = (*self.forgetting, *(0.0,) * (len(self.tides) + self.restarts))
+        still = (*self.forgetting, *(0.0,) * (len(self.levels) + self.restarts))
         rates = [-0.5 * math.log1p(-epsilon) for epsilon in still]
         return np.array(rates + [math.sqrt(3) / scale for scale in self.trends])
 
     @cached_property
     def level(self) -> tuple[Array, Array]:
         """v and r of the level of each drift, v k_L(τ) = v(1 + rτ)e^{−rτ}: (D,) both, v = 0 without one."""
-        levels, first = np.zeros((2, len(self.rates))), len(self.forgetting)
-        for d, (scale, variance) in enumerate(self.tides, first):
-            levels[:, d] = variance, math.sqrt(3) / scale
-        return levels[0], levels[1]
+        made, first = np.zeros((2, len(self.rates))), len(self.forgetting)
+        for d, (scale, variance) in enumerate(self.levels, first):
+            made[:, d] = variance, math.sqrt(3) / scale
+        return made[0], made[1]
 
     @cached_property
     def sloped(self) -> Array:

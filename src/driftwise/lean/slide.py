@@ -9,7 +9,7 @@ Columns of Y are the rewards and ones, so that rewards can be centred and scaled
 and mean and V are multiplied by ρ and ρ². A drift with a slope has both for the value and the slope (in units in which
 either has variance 1), which a 2 × 2 matrix moves.
 
-A tide is a level that is the same for all candidates and moves by itself. It adds v k_L(t, t′) to A, and to the
+A moving level is the same for all candidates. It adds v k_L(t, t′) to A, and to the
 covariances of an observation, but nothing to those of the function, which alone matters for the choice: the formulas
 above stay. So k_L need not be a Markov chain. A level that moves from one step to the next is but more noise.
 
@@ -89,7 +89,7 @@ def decays(bank: LeanBank, ages: Array) -> tuple[Array, Array]:
     return e * (1 + bank.sloped[:, None] * r), -(r * e)[:, :, bank.steady :]
 
 
-def tides(bank: LeanBank, ages: Array) -> Array:
+def moving_level(bank: LeanBank, ages: Array) -> Array:
     """v k_L of the ages of slots, (k, w): (k, 1, D, w)."""
     variance, rates = bank.level
     r = ages[:, None, None, :] * rates[:, None]
@@ -108,7 +108,7 @@ class Foreseen(NamedTuple):
 def foreseen(bank: LeanBank, b: Beliefs, where: NDArray[np.intp], Y: Array, ages: Array, j: Places) -> Foreseen:
     """What experts expect of an observation at candidate `j`, (k,), now, with its level and noise."""
     rows = np.moveaxis(bank.kernel[:, where, j[:, None]], 0, 1)[:, :, None, :]
-    k = decays(bank, ages)[0] * rows + tides(bank, ages)
+    k = decays(bank, ages)[0] * rows + moving_level(bank, ages)
     solved = (b.inverse @ k[..., None])[..., 0]
     prior = bank.variance[:, j].T[:, :, None] + bank.level[0] + bank.noise
     return Foreseen(k, solved, solved @ Y[:, None], prior - np.einsum("ksdw,ksdw->ksd", k, solved))
@@ -189,11 +189,11 @@ def imagined(
     keys, S = np.arange(len(where)), len(bank.kernels)
     tau, _ = decays(bank, ages)
     rows = bank.kernel[np.arange(S)[:, None], where[:, None, :]]
-    V, known, tide = np.zeros(b.explained.shape), list[tuple[Array, Array]](), tides(bank, ages)
+    V, known, moving = np.zeros(b.explained.shape), list[tuple[Array, Array]](), moving_level(bank, ages)
     for j in pending.T:
-        solved = (b.inverse @ (tau * rows[keys, :, :, j][:, :, None, :] + tide)[..., None])[..., 0]
+        solved = (b.inverse @ (tau * rows[keys, :, :, j][:, :, None, :] + moving)[..., None])[..., 0]
         h = bank.kernel[:, j].transpose(1, 0, 2)[:, :, None, :] - (tau * solved) @ rows  # of the function
-        of_level = bank.level[0] - np.einsum("kodw,ksdw->ksd", tide, solved)
+        of_level = bank.level[0] - np.einsum("kodw,ksdw->ksd", moving, solved)
         for other, its_level in known:
             both = other[keys, :, :, j] + its_level
             h, of_level = h - both[..., None] * other, of_level - both * its_level
@@ -205,7 +205,7 @@ def imagined(
 
 def of_level(bank: LeanBank, b: Beliefs, where: NDArray[np.intp], Y: Array, ages: Array) -> tuple[Array, Array]:
     """What the level adds to what is expected now: to the means, (k, S, D, 2), and to V, (k, S, D, n)."""
-    level, tau = tides(bank, ages), decays(bank, ages)[0]
+    level, tau = moving_level(bank, ages), decays(bank, ages)[0]
     solved = (b.inverse @ np.broadcast_to(level, b.inverse.shape[:-1])[..., None])[..., 0]
     rows = bank.kernel[np.arange(len(bank.kernels))[:, None], where[:, None, :]]
     own = np.einsum("kodw,ksdw->ksd", level, solved)

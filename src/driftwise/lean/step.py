@@ -126,7 +126,7 @@ def moments(
     """
     b, held = state.at(bank, number), state.held
     mean, V, prior = b.mean, b.explained, bank.variance[:, None]
-    if level and bank.tides:
+    if level and bank.levels:
         of_mean, of_V = of_level(bank, b, held.where, held.Y, held.ages(number))
         mean, V, prior = mean + of_mean[..., None], V + of_V, prior + bank.level[0][:, None]
     if pending is not None:

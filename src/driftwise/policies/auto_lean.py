@@ -23,12 +23,11 @@ from driftwise.policies.base import BasePolicy, Decision, an_instance, finite
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.spaces import Space, as_space
 
-EPSILONS = (0.0, 0.01, 0.05)  # drift per step, in studies of before there were levels
-SLOW = (0.0, 0.01)  # and since
+EPSILONS = (0.0, 0.01)  # drift per step
 RESTARTS = 2  # one that goes on since the last change, and one that is ready for the next
 LEAST = 1e-3  # noise, relative to the signal's variance, from which on an updated inverse is accurate
 SCALES = (50.0,)  # of smooth drift, in steps
-TIDES = ((40.0, 2.0), (12.0, 0.5), (0.5, 0.3))  # levels: time scale, variance; the last one is noise
+LEVELS = ((40.0, 2.0), (12.0, 0.5), (0.5, 0.3))  # that move: time scale, variance; the last one is noise
 BROAD = 1.0  # the bonus that just pays: fewer experts than `auto` has are sooner sure of a local maximum
 
 
@@ -58,7 +57,7 @@ class AutoLean(BasePolicy[LeanState]):
     span: int = 512
     width: float = WIDTH
     prior: Prior = field(default_factory=Prior)
-    tides: tuple[tuple[float, float], ...] = ()  # none, as before there were any
+    levels: tuple[tuple[float, float], ...] = LEVELS
 
     def __post_init__(self) -> None:
         self.settle(
@@ -71,7 +70,7 @@ class AutoLean(BasePolicy[LeanState]):
             span=checks.count,
             width=checks.nonnegative,
             prior=an_instance(Prior, "a Prior(weights, location, scale, strength)"),
-            tides=lambda name, given: checks.each(name, given, _tide, "((40.0, 1.0),)"),
+            levels=lambda name, given: checks.each(name, given, _level, "((40.0, 1.0),)"),
         )
         n, S, D = finite(self.name, self.space), len(self.kernels), self.drifts
         if not S or len(self.noises) != S or not D:
@@ -87,7 +86,7 @@ class AutoLean(BasePolicy[LeanState]):
     @property
     def drifts(self) -> int:
         """How many kinds of drift there are."""
-        return len(self.forgetting) + len(self.tides) + self.restarts + len(self.trends)
+        return len(self.forgetting) + len(self.levels) + self.restarts + len(self.trends)
 
     @classmethod
     def of(
@@ -103,9 +102,7 @@ class AutoLean(BasePolicy[LeanState]):
         finite(cls.name, made)  # before anything is made of its points
         kernels, noises = default_shapes(made)
         known = prior or Prior()
-        return cls(
-            made, kernels, noises, forgetting=SLOW, tides=TIDES, window=window, span=span, width=width, prior=known
-        )
+        return cls(made, kernels, noises, window=window, span=span, width=width, prior=known)
 
     @cached_property
     def bank(self) -> LeanBank:
@@ -120,7 +117,7 @@ class AutoLean(BasePolicy[LeanState]):
             window=self.window,
             span=self.span,
             prior=self.prior,
-            tides=self.tides,
+            levels=self.levels,
         )
 
     @property
@@ -258,7 +255,7 @@ def _epsilon(name: str, given: Any) -> float:
     return Forgetting(checks.real(name, given)).epsilon
 
 
-def _tide(name: str, given: Any) -> tuple[float, float]:
+def _level(name: str, given: Any) -> tuple[float, float]:
     pair = checks.each(name, given, checks.positive, "(40.0, 1.0)")
     if len(pair) != 2:
         raise InvalidInput(f"{name} must be pairs of a time scale and a variance, got {checks.shown(given)}")

@@ -44,7 +44,7 @@ class Candidates:
 
     coordinates: tuple[Point, ...] = field(repr=False)  # none, if there are labels alone
     names: tuple[str, ...]
-    labels: tuple[str, ...] = field(default=(), repr=False, metadata={"left_out": True})
+    labels: tuple[str, ...] = field(default=(), repr=False)
 
     def __init__(
         self,

@@ -90,7 +90,7 @@ def _encode(value: Any, home: str = "") -> Any:
     cls = type(value)
     kind = cls.__name__ if known(cls.__name__) is cls else _own_name(value, home)
     home = package(kind) or home
-    return {"type": kind} | {name: _encode(item, home) for name, item in _stated(value)}
+    return {"type": kind} | {name: _encode(getattr(value, name), home) for name in _fields(cls)}
 
 
 def _own_name(value: Any, home: str) -> str:
@@ -201,17 +201,6 @@ def _modules(rooms: tuple[str, ...]) -> Iterator[ModuleType]:
         yield room
         own = [part for part in vars(room).values() if isinstance(part, ModuleType)]
         yield from (part for part in own if part.__name__.startswith(f"{room.__name__}."))
-
-
-def _stated(value: Any) -> Iterator[tuple[str, Any]]:
-    """The fields and their values. One that came later says `left_out`, so that what has its default reads as before.
-
-    A study is opened again by comparing descriptions, among them those that were written before there was the field.
-    """
-    for field in dataclasses.fields(value):
-        item = getattr(value, field.name)
-        if field.init and not (field.metadata.get("left_out") and item == field.default):
-            yield field.name, item
 
 
 def _fields(cls: Any) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Any
 
@@ -37,6 +37,7 @@ class Description:
     """What defines a study. It never changes after the study was created."""
 
     policy: AnyPolicy  # on the settings and the context together
+    given: Mapping[str, Any] = field(compare=False)  # by the user, as `given_by` has it
     direction: str = "maximize"
     seed: int = 0
     patience: int = PATIENCE
@@ -46,7 +47,6 @@ class Description:
     start: Point | None = None  # a setting known to be safe, as the policy sees it
     delta: float = DELTA
     context: Box | None = None
-    given: Mapping[str, Any] | None = field(default=None, compare=False)  # by the user; None in older files
 
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in SIGNS:
@@ -121,20 +121,18 @@ class Description:
     # --- as it is stored ----------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        data = self.data() | ({} if self.given is None else {"given": self.given})
-        return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return json.dumps(
+            self.data() | {"given": self.given}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
 
     def data(self) -> dict[str, Any]:
-        """As JSON has it, without what the user gave. What is new in format 3 is there if it is not the default."""
-        new = ("where", "limits", "safe", "start", "delta", "context")
-        stated = [name for name in new if getattr(self, name) != self.__dataclass_fields__[name].default]
-        known = ("policy", "direction", "seed", "patience")
-        return {name: codec.encode(getattr(self, name)) for name in (*known, *stated)}
+        """As JSON has it, without what the user gave."""
+        return {part.name: codec.encode(getattr(self, part.name)) for part in fields(self) if part.name != "given"}
 
     @classmethod
     def from_json(cls, text: str) -> Description:
         data = json.loads(text)
-        said = data.pop("given", None)
+        said = data.pop("given")
         return cls(**{name: codec.decode(value) for name, value in data.items()}, given=said)
 
     def kept(self) -> list[settings_given.KeptSetting]:
@@ -154,11 +152,11 @@ class Description:
         made |= {"space": self.space if space is None else space}
         if policy is not None:
             made["policy"] = policy
-        elif self.given is not None and isinstance(self.given.get("policy", ""), str):
+        elif isinstance(self.given.get("policy", ""), str):
             said = self.given.get("options", {})
             known = {name: self._said(name, value, options) for name, value in said.items()}
             made["policy"] = (self.given.get("policy", settings_given.DEFAULT), known)
-        else:  # an object, or a study of an earlier release, of which nobody knows what was given
+        else:  # an object
             made["policy"] = self.policy if space is None else self.policy.name
         return made | dict(options)
 
@@ -180,23 +178,23 @@ class Description:
 def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Mapping[str, Any]) -> Description:
     """The description of a study that is made now from what the user gives."""
     said = settings_given.given_by(policy, options, space, **settings)
-    fields = dict(settings)
-    context = fields.pop("context", None)
+    parts = dict(settings)
+    context = parts.pop("context", None)
     whole = space if context is None or space is None else joint(_settings(space), context)
     inside = None if context is None else _context(context)
-    minimise = isinstance(fields.get("direction"), str) and fields["direction"] == "minimize"
+    minimise = isinstance(parts.get("direction"), str) and parts["direction"] == "minimize"
     if minimise and options.get("history") is not None:  # a policy maximises
         options = {**options, "history": negated(options["history"])}
     made = settings_given.policy_of(policy, whole, options)
-    if "where" in fields:
-        rules = fields["where"]
-        fields["where"] = (rules,) if isinstance(rules, str) else checks.each("where", rules, _text, "['a < b']")
-    if "limits" in fields:
-        fields["limits"] = as_limits("limits", fields["limits"])
-    start = fields.pop("start", None)
+    if "where" in parts:
+        rules = parts["where"]
+        parts["where"] = (rules,) if isinstance(rules, str) else checks.each("where", rules, _text, "['a < b']")
+    if "limits" in parts:
+        parts["limits"] = as_limits("limits", parts["limits"])
+    start = parts.pop("start", None)
     if start is not None:
-        fields["start"] = _begin(made.space, inside, start)
-    return Description(made, **fields, context=inside, given=said)
+        parts["start"] = _begin(made.space, inside, start)
+    return Description(made, said, **parts, context=inside)
 
 
 def _context(given: Any) -> Box:
@@ -232,7 +230,7 @@ def _begin(space: Space, context: Box | None, start: Any) -> Point:
 def agreed_with(now: Description, stored: Description, name: str, kind: str = "study") -> Description:
     """The description of a study or fleet that exists: it goes on as it was made, if the user gives nothing else."""
     before, after = stored.data(), now.data()
-    found = settings_given.conflict(stored.given, before, now.given or {}, after)
+    found = settings_given.conflict(stored.given, before, now.given, after)
     if found:
         raise ConflictError(
             f"{kind} {name!r} already exists with different settings: {found}; "

@@ -99,13 +99,13 @@ def _plain(value: Any) -> Any:
 # --- is it what the study was made with? ------------------------------------------------------------------------------
 
 
-def conflict(made: Data | None, stored: Data, given: Data, now: Data) -> str:
+def conflict(made: Data, stored: Data, given: Data, now: Data) -> str:
     """What a user gives now that is not what the study has, in words; an empty string if there is nothing.
 
-    `made` is `given_by` of the study's creation, or None for studies of earlier releases. `given` is `given_by` of now.
+    `made` is `given_by` of the study's creation, `given` that of now.
     `stored` and `now` are the descriptions of the study and of a study that would be made now.
     """
-    return joined(list(_conflicts(made or {}, stored, given, now)))
+    return joined(list(_conflicts(made, stored, given, now)))
 
 
 def _conflicts(made: Data, stored: Data, given: Data, now: Data) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _conflicts(made: Data, stored: Data, given: Data, now: Data) -> Iterator[str
     if "space" in given:
         yield from _spaces(made, stored, given, now)
     for name in [name for name in given if name not in ("policy", "options", "space")]:
-        found = difference({name: stored.get(name, made.get(name))}, {name: now.get(name, given[name])})
+        found = difference({name: stored[name]}, {name: now[name]})
         if found:
             yield found
 
@@ -224,15 +224,13 @@ class KeptSetting:
         )
 
 
-def kept(
-    made: Data | None, stored: Data, *, given: Data | None = None, defaults: Data | None = None
-) -> list[KeptSetting]:
+def kept(made: Data, stored: Data, *, given: Data | None = None, defaults: Data | None = None) -> list[KeptSetting]:
     """The settings with which a study goes on though they would be others if it were made now.
 
     `made`, `stored` and `given` are those of `conflict`, and `defaults` are today's of further settings, as the
-    patience. Of a study of an earlier release it is not known what the user gave: all that is not a default is listed.
+    patience.
     """
-    made, found = made or {}, list[KeptSetting]()
+    found = list[KeptSetting]()
     if given is not None:
         unsaid = made.get("options", {}).keys() - given.get("options", {}).keys()
         found += [KeptSetting(name, short(made["options"][name]), None) for name in sorted(unsaid)]
@@ -243,7 +241,7 @@ def kept(
             KeptSetting(path.removeprefix("model."), short(then), short(default)) for path, then, default in changed
         ]
     for name, default in (defaults or {}).items():
-        if name not in made and stored.get(name, default) != default:
+        if name not in made and stored[name] != default:
             found.append(KeptSetting(name, short(stored[name]), short(default)))
     return found
 

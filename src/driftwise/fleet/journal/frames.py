@@ -89,14 +89,14 @@ def _plain(name: str, given: NDArray[Any]) -> NDArray[Any]:
 
 
 def head(data: Data, at: int) -> FrameHead | None:
-    """The head of the frame at this offset, if it is there and intact. Another version raises a `StoreError`."""
+    """The head of the frame at this offset, if it is there and intact. Another format raises a `StoreError`."""
     if len(data) < at + START:
         return None
     name, version, header, length, number, checksum = HEAD.unpack_from(data, at)
     if name == NAME and version != VERSION:
         raise StoreError(
-            f"byte {at} begins a frame of format {version}, and this driftwise reads format {VERSION}; upgrade "
-            "driftwise, or restore the file from a copy if it is damaged"
+            f"byte {at} begins a frame of format {version}, and this driftwise reads format {VERSION}; use the "
+            "release of driftwise that wrote it, or restore the file from a copy if it is damaged"
         )
     if name != NAME or CHECKSUM.unpack_from(data, at + HEAD.size)[0] != zlib.crc32(data[at : at + HEAD.size]):
         return None
