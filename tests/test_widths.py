@@ -82,14 +82,6 @@ def test_bogunovic_is_clamped_at_zero():
     assert temperature(belief(0, 1.0), 3) ** 2 == pytest.approx(0.8 * math.log(1.2))
 
 
-def test_drift_aware():
-    beta = widths.DriftAware(widths.Constant(2.0), drift=0.3)
-    assert beta(belief(4, 0.01), 9) == pytest.approx(2 + 0.3 * 20)
-    assert beta(belief(0, 0.01), 1) == 2.0
-    assert not beta.assumes_bounded
-    assert widths.DriftAware(widths.Realised(), 0.3).assumes_bounded
-
-
 @pytest.mark.parametrize("field", ["B", "R", "delta", "unions"])
 def test_refusals(field):
     with pytest.raises(InvalidInput, match=field):
@@ -185,7 +177,7 @@ def test_names_refused():
 
 def test_the_papers_widths_need_a_bounded_kernel_and_a_constant_does_not():
     wide = Scaled(RBF(0.2), 4.0)
-    for width in ("lemma", widths.Realised(), widths.DriftAware(widths.Realised(), 0.1)):
+    for width in ("lemma", widths.Realised()):
         with pytest.raises(InvalidInput, match=r"assume k\(x, x\) ≤ 1, got 4"):
             policy("gp-ucb", Candidates(X), kernel=wide, width=width)
     for width in (2.0, "bogunovic", "srinivas"):

@@ -187,7 +187,7 @@ def _makers() -> Iterator[Target]:
             )
             if ours and any("__call__" in vars(base) for base in cls.__mro__):  # others are to be derived from
                 short = module.__name__.rpartition(".")[2]
-                wrap = "" if name in ("SpaceTime", "Empirical", "DriftAware") else use
+                wrap = "" if name in ("SpaceTime", "Empirical") else use
                 yield _target(f"{wrap}({short}.{name}(…))", cls)
     for name in environments.__all__:
         made = getattr(environments, name)

@@ -24,7 +24,7 @@ from driftwise.theory import (
     xi,
 )
 from driftwise.theory.information import MaximumGain
-from driftwise.theory.widths import DriftAware, Lemma
+from driftwise.theory.widths import Lemma
 
 PROBLEM = Problem(gain=lambda n: n / 2, horizon=10, budget=3.0, B=2.0, R=0.5, noise=0.25, delta=0.1)
 
@@ -173,7 +173,8 @@ def test_bands_by_their_parts():
     assert paper_band(belief, X, beta=2.0, drift=0.1, xi=7.0) == pytest.approx(2 * std + 0.7)
     assert drift_aware_band(belief, X, beta=2.0, drift=0.1) == pytest.approx(2 * std + drift_bias(belief, X, drift=0.1))
     gain = MaximumGain(KERNEL, 0.05, tuple(map(tuple, X.tolist())))
-    beta = DriftAware(Lemma(gain), 0.1)(belief, 16)
-    assert relaxed_drift_aware_band(belief, X, beta=Lemma(gain)(belief, 16), drift=0.1) == pytest.approx(beta * std)
+    beta = Lemma(gain)(belief, 16)
+    widened = beta + 0.1 * np.sqrt(len(belief) / 0.05)
+    assert relaxed_drift_aware_band(belief, X, beta=beta, drift=0.1) == pytest.approx(widened * std)
     nothing = Posterior(KERNEL, 0.05)
     assert drift_aware_band(nothing, X, beta=2.0, drift=0.1) == pytest.approx(np.full(50, 2.0))

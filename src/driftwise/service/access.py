@@ -143,7 +143,10 @@ def needs(scope: str) -> Any:
     """A dependency: the caller, who has this scope; for the study of the path, where the path has one."""
 
     async def checked(
-        request: Request, who: Annotated[Caller, Depends(caller)], _: Annotated[Any, Depends(BEARER)] = None
+        request: Request,
+        who: Annotated[Caller, Depends(caller)],
+        _bearer: Annotated[Any, Depends(BEARER)] = None,
+        _key: Annotated[Any, Depends(API_KEY)] = None,
     ) -> Caller:
         name = request.path_params.get("name")
         who.check(scope, None if name is None else unescaped(name))

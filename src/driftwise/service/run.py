@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import sys
 from typing import Any
 
 import uvicorn
 
-from driftwise.errors import InvalidInput, StoreError
+from driftwise.errors import InvalidInput
 from driftwise.service import logs
 from driftwise.service.app import create_app
 from driftwise.service.impatient import Impatient
@@ -71,13 +70,3 @@ def check_open(settings: ServiceSettings, service: Service) -> None:
             f"without a token the host must be this machine, got {settings.host!r}; make one first: "
             "driftwise token create NAME --scope admin"
         )
-
-
-@contextlib.contextmanager
-def listening(settings: ServiceSettings) -> Any:
-    """A socket on which the service will listen; for tests, which want any free port."""
-    try:
-        with socket.create_server((settings.host, settings.port), backlog=BACKLOG) as found:
-            yield found
-    except OSError as error:
-        raise StoreError(f"{settings.host}:{settings.port}: {error.strerror}; use another port") from error

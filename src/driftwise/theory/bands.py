@@ -36,7 +36,7 @@ def drift_aware_band(belief: Belief, X: Array, *, beta: float, drift: float) -> 
 
 
 def relaxed_drift_aware_band(belief: Belief, X: Array, *, beta: float, drift: float) -> Array:
-    """(β + V √(n/λ)) σ(x), from ‖α‖₁ ≤ √n ‖α‖₂ ≤ √(n/λ) σ: wider, but a multiple of σ (`widths.DriftAware`): (m,)."""
+    """(β + V √(n/λ)) σ(x), from ‖α‖₁ ≤ √n ‖α‖₂ ≤ √(n/λ) σ: wider, but a multiple of σ: (m,)."""
     _, std = _asked(belief, X)
     return (_size("beta", beta) + _size("drift", drift) * math.sqrt(len(belief) / belief.noise)) * std
 

@@ -35,7 +35,9 @@ def sharp_budget(gain: float, horizon: int, budget: float) -> int:
 
 
 def drift_aware(gain: float, horizon: int, budget: float) -> int:
-    """γ_T^⅓ (T/P)^⅔, for a regret of Õ(γ_T^{5/6} P^⅓ T^⅔) with `widths.DriftAware`, P in sup-norm (docs/theory.md).
+    """γ_T^⅓ (T/P)^⅔, for a regret of Õ(γ_T^{5/6} P^⅓ T^⅔) with `relaxed_drift_aware_band`.
+
+    P is in sup-norm (docs/theory.md).
 
     >>> drift_aware(8.0, horizon=1000, budget=1.0)
     200

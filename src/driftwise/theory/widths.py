@@ -235,24 +235,6 @@ class Permuted(_Checked):
 
 
 @dataclass(frozen=True)
-class DriftAware(_Checked):
-    """β_t + V √(n/λ): `width` widened for a world that moved by `drift` = V at most, in sup-norm, inside the window.
-
-    The proof is in docs/theory.md; `theory.drift_aware_band` is the sharper form, V ‖α(x)‖₁, that differs from x to x.
-    """
-
-    width: Width
-    drift: float
-
-    @property
-    def assumes_bounded(self) -> bool:
-        return getattr(self.width, "assumes_bounded", False)
-
-    def __call__(self, belief: Belief, number: int) -> float:
-        return self.width(belief, number) + self.drift * math.sqrt(len(belief) / belief.noise)
-
-
-@dataclass(frozen=True)
 class Ellipsoid(_Checked):
     """The linear bandits' β = S + (R/√λ) √(2 ln(1/δ) + d ln(1 + mL²/(λd))), for ‖θ‖ ≤ S, ‖x‖ ≤ L, R-sub-Gaussian noise.
 

@@ -13,11 +13,10 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JournalEntry:
-    """A kind, arrays by name, and small values that JSON has."""
+    """A kind, and arrays by name."""
 
     kind: str
     arrays: Arrays = field(default_factory=dict)  # of numbers, truth values, or texts and bytes of a fixed length
-    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Journal(Protocol):

@@ -64,13 +64,10 @@ def pieces(number: int, entries: Sequence[JournalEntry]) -> list[Piece]:
 
 def _header(entries: Sequence[JournalEntry], arrays: Sequence[Sequence[NDArray[Any]]]) -> bytes:
     described = [
-        [entry.kind, dict(entry.values), [[n, a.dtype.str, a.shape] for n, a in zip(entry.arrays, own, strict=True)]]
+        [entry.kind, [[n, a.dtype.str, a.shape] for n, a in zip(entry.arrays, own, strict=True)]]
         for entry, own in zip(entries, arrays, strict=True)
     ]
-    try:
-        text = json.dumps(described, separators=(",", ":"), allow_nan=False).encode()
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"the values of an entry must be what JSON has, with finite numbers: {error}") from None
+    text = json.dumps(described, separators=(",", ":")).encode()
     return text + b" " * (-(START + len(text)) % ALIGN)
 
 
@@ -112,9 +109,9 @@ def is_whole(data: Data, found: FrameHead) -> bool:
 def unpacked(data: Data, found: FrameHead) -> Iterator[JournalEntry]:
     """The entries of an intact frame. Their arrays are views of `data`."""
     at = found.at + START + found.header
-    for kind, values, arrays in json.loads(data[found.at + START : at]):
+    for kind, arrays in json.loads(data[found.at + START : at]):
         made = {}
         for name, dtype, shape in arrays:
             made[name] = np.ndarray(shape, dtype, buffer=data, offset=at)
             at += -(-math.prod(shape) * np.dtype(dtype).itemsize // ALIGN) * ALIGN
-        yield JournalEntry(kind, made, values)
+        yield JournalEntry(kind, made)
