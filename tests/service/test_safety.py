@@ -35,6 +35,20 @@ def bearer(text: str) -> dict[str, str]:
 # --- tokens -----------------------------------------------------------------------------------------------------------
 
 
+def test_openapi_says_that_either_header_has_the_token(served, tmp_path):
+    schema = httpx.get(f"{served(tmp_path / 'a.db')}/v1/openapi.json").json()
+    headers = schema["components"]["securitySchemes"]
+    assert headers["APIKeyHeader"] == {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-API-Key",
+        "description": "The same token.",
+    }
+    routes = [route for path in schema["paths"].values() for route in path.values() if "security" in route]
+    assert len(routes) > 20
+    assert all(route["security"] == [{"HTTPBearer": []}, {"APIKeyHeader": []}] for route in routes)
+
+
 def test_a_token_is_stored_as_a_digest_and_rotates_and_ends(tmp_path):
     path = tmp_path / "a.db"
     known = tokens(path)
