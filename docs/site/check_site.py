@@ -1,5 +1,5 @@
-"""Checks a built site: `python docs/site/check_site.py build/site`. Links inside lead to a file and an anchor, nothing is
-loaded from elsewhere, no script, style, font or picture, and no formula's _ was read as emphasis."""
+"""Checks a built site: `python docs/site/check_site.py build/site`. Links inside lead to a file and an anchor,
+nothing is loaded from elsewhere, no script, style, font or picture, and no formula's _ was read as emphasis."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def faults(site: Path) -> list[str]:
     found = [] if pages else [f"there is no page in {site}; run make docs"]
     anchors = {file.resolve(): page.anchors for file, page in pages.items()}
     for file, page in pages.items():
-        for formula in page.emphasised:
-            found.append(f"{file.relative_to(site)}: write \\_ for _ in the formula around {formula[:40]!r}")
+        name = file.relative_to(site)
+        found += [f"{name}: write \\_ for _ in the formula around {formula[:40]!r}" for formula in page.emphasised]
         for link in sorted(page.links | page.loaded):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
