@@ -1,5 +1,5 @@
-"""Checks a built site: `python docs/site/check_site.py build/site`. Links inside lead to a file and an anchor, and
-nothing is loaded from elsewhere: no script, style, font or picture."""
+"""Checks a built site: `python docs/site/check_site.py build/site`. Links inside lead to a file and an anchor,
+nothing is loaded from elsewhere, no script, style, font or picture, and no formula's _ was read as emphasis."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Page(HTMLParser):
         self.links: set[str] = set()
         self.loaded: set[str] = set()
         self.anchors: set[str] = {""}
+        self.emphasised: list[str] = re.findall(r"<em>([^<]*[{}‖][^<]*)</em>", text)
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -37,6 +38,8 @@ def faults(site: Path) -> list[str]:
     found = [] if pages else [f"there is no page in {site}; run make docs"]
     anchors = {file.resolve(): page.anchors for file, page in pages.items()}
     for file, page in pages.items():
+        name = file.relative_to(site)
+        found += [f"{name}: write \\_ for _ in the formula around {formula[:40]!r}" for formula in page.emphasised]
         for link in sorted(page.links | page.loaded):
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:

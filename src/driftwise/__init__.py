@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from driftwise.errors import InvalidInput
     from driftwise.feasible import Limit, at_least, at_most
     from driftwise.fleet import Fleet
-    from driftwise.gp.kernels import RBF, Linear, Matern, Product, Scaled, Sum
+    from driftwise.gp.kernels import RBF, Kernel, Linear, Matern, Product, Scaled, Sum
     from driftwise.gp.posterior import Posterior
     from driftwise.lab.run import run
     from driftwise.policies import BasePolicy, Decision, policy
@@ -34,6 +34,7 @@ __all__ = [
     "Float",
     "Int",
     "InvalidInput",
+    "Kernel",
     "Limit",
     "Linear",
     "Matern",
@@ -57,7 +58,7 @@ _HOMES = {
     "errors": ("InvalidInput",),
     "feasible.limits": ("Limit", "at_least", "at_most"),
     "fleet": ("Fleet",),
-    "gp.kernels": ("RBF", "Linear", "Matern", "Product", "Scaled", "Sum"),
+    "gp.kernels": ("RBF", "Kernel", "Linear", "Matern", "Product", "Scaled", "Sum"),
     "gp.posterior": ("Posterior",),
     "lab.run": ("run",),
     "policies": ("BasePolicy", "Decision", "policy"),

@@ -98,6 +98,27 @@ def test_its_width_reaches_the_inner_policy():
         policy("tgp-ucb", Candidates([[3.0]]), kernel=Linear(), width="truncated", horizon=9)
 
 
+def test_its_width_is_refused_where_it_is_not_proved():
+    """2ρ + √2 ≤ 3ρ needs ρ² ≥ 2, which δ ≤ 1/e gives whatever was learned."""
+    with pytest.raises(InvalidInput, match=r"delta must be at most 1/e = 0\.368 for width='truncated', got 0.5"):
+        policy("tgp-ucb", LINE, inner="gp-ucb", width="truncated", delta=0.5)
+
+
+def test_a_growing_truncation_costs_twice_its_last_level():
+    """‖Σ ζ_s φ_s‖ ≤ (2b − b₁) max_s ‖Z_s‖, Z_s = Σ (ζ_i/b_i) φ_i, each norm by its own V⁻¹: summation by parts."""
+    rng, n, d = np.random.default_rng(0), 40, 3
+    level = np.array([Truncation(1.0, order=0.2).level(s) for s in range(1, n + 1)])
+    for _ in range(50):
+        features, noise = rng.normal(size=(n, d)), level * rng.uniform(-1, 1, n)
+
+        def norm(weights, features):
+            total = weights @ features
+            return math.sqrt(total @ np.linalg.solve(features.T @ features + np.eye(d), total))
+
+        most = max(norm(noise[:s] / level[:s], features[:s]) for s in range(1, n + 1))
+        assert norm(noise, features) <= (2 * level[-1] - level[0]) * most + 1e-9
+
+
 def test_one_around_another():
     within = policy("ldp", LINE, epsilon=3.0, window=5)
     made = policy("tgp-ucb", LINE, inner=within, moment=50.0)

@@ -7,7 +7,7 @@ import pytest
 
 from driftwise import RBF, Candidates, Posterior, policy
 from driftwise.errors import InvalidInput
-from driftwise.gp.kernels import Linear, Matern
+from driftwise.gp.kernels import Empirical, Level, Linear, Matern
 from driftwise.records import Ask, Observation
 from driftwise.theory import (
     MaximumGain,
@@ -244,6 +244,31 @@ def test_no_policy_does_better_in_the_worlds_of_the_proof():
         regret.append(lost)
     error = np.std(regret) / math.sqrt(len(regret))
     assert np.mean(regret) >= lower.total - 2 * error
+
+
+@pytest.mark.parametrize("horizon", [20, 500])
+def test_it_holds_for_kernels_with_negative_values(horizon):
+    """k = cos π(x − y): g = cos πx is ±1 at both ends, and a policy that asks there knows the sign that much sooner."""
+    angles = math.pi * np.linspace(0, 1, 5)
+    kernel = Empirical(np.cos(angles[:, None] - angles).tolist())
+    C, G = two_points(kernel, np.arange(5.0)[:, None])
+    assert (pytest.approx(2), pytest.approx(1)) == (C, G)
+    lower = lower_bound(problem(horizon=horizon, budget=0.0, R=1.0), contrast=C, reach=G)
+    loud = lower.size  # the end whose rewards had the higher sum is the wrong one with probability erfc(…)/2
+    regret = 2 * lower.size * sum(0.5 * math.erfc(loud * math.sqrt(n / 2)) for n in range(horizon))
+    assert lower.total <= regret
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.2), Matern(2.5, 0.1), 0.5 * Linear(), RBF(0.2) * Linear(), Level(0.3)])
+def test_the_function_of_two_points_stays_within_its_reach(kernel):
+    for points in (np.linspace(0, 1, 30)[:, None], np.linspace(-1, 1, 30)[:, None]):
+        C, G = two_points(kernel, points)
+        K = kernel(points, points)
+        pairs = K[:, :, None] - K[:, None, :]  # k(·, x) − k(·, x′)
+        distances = np.sqrt(np.maximum(np.diag(K)[:, None] + np.diag(K) - 2 * K, 0))
+        furthest = distances >= distances.max() - 1e-12
+        assert pytest.approx(distances.max()) == C
+        assert np.abs(pairs).max(axis=0)[furthest].max() <= G * C + 1e-9
 
 
 def test_orders():

@@ -59,8 +59,9 @@ def theory(
     information gain, bounded from above on the points given. β is the width of the confidence band in standard
     deviations. H is the restart interval and w the window, by Remark (2) if P_T is known and by Remark (3) if it is
     not. The sharper bound is the same theorem with a tighter drift term. The second table has the best bounds that we
-    can prove, each at its best length. Every policy has R(T) ≤ 2BT, so a larger bound is vacuous, and the table marks
-    it. No policy has less regret than the lower bound in every world.
+    can prove, each at its best length, for functions f_1, …, f_T that do not depend on the noise. Every policy has R(T)
+    ≤ 2BT, so a larger bound is vacuous, and the table marks it. No policy has less regret than the lower bound in every
+    world.
 
     [bold]Examples[/bold]
 

@@ -22,7 +22,15 @@ from driftwise.records import Array
 
 
 class Kernel(Protocol):
-    """A positive definite function; frozen, so that it can be compared, hashed and written down."""
+    """What a kernel must be able to do, the library's or one of your own: a positive definite function of two settings.
+
+    Make yours a frozen dataclass, so that it can be compared, hashed and stored.
+
+    >>> kernel: Kernel = RBF(0.2)
+    >>> X = np.array([[0.0], [0.2]])
+    >>> kernel(X, X).shape, kernel.diagonal(X).tolist(), kernel.gradient(X, X).shape
+    ((2, 2), [1.0, 1.0], (2, 2, 1))
+    """
 
     def __call__(self, X: Array, Y: Array) -> Array:
         """k(x, y) for the rows of X and Y: (n, m)."""

@@ -46,6 +46,7 @@ class Scene:
     variation: float  # P_T, averaged over the seeds
     changes: tuple[int, ...]  # the function changes after these steps
     totals: Mapping[str, Interval]  # R(T)
+    beside: Mapping[str, Interval]  # R(T) of the first policy, on the seeds that each has run
     curves: Mapping[str, Interval]  # R(t), (T,)
     seconds: Mapping[str, float]  # per step
     shown: int  # the seed of the closeups
@@ -126,6 +127,7 @@ def scene(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome], closeups: I
     labels = list(dict.fromkeys(trial.contender.label for trial in trials))
     made = {label: [o for o in ours if o.result.policy == label] for label in labels}
     regret = {label: np.array([o.regret for o in its]) for label, its in made.items()}  # (seeds, T)
+    totals = {label: r.sum(axis=1) for label, r in regret.items()}
     looked = median_run(trials, ours)
     world, found = worlds[looked[0].seed], {c.policy: c for c in closeups if c.world == name}
     points = world.space.points
@@ -136,7 +138,8 @@ def scene(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome], closeups: I
         seeds={label: len(its) for label, its in made.items()},
         variation=mean_variation(worlds, horizon),
         changes=changes_of(world, horizon),
-        totals={label: student(r.sum(axis=1)) for label, r in regret.items()},
+        totals={label: student(total) for label, total in totals.items()},
+        beside={label: student(totals[labels[0]][: len(total)]) for label, total in totals.items()},
         curves={label: student(np.cumsum(r, axis=1)) for label, r in regret.items()},
         seconds={label: float(np.mean([o.timing.mean for o in its])) for label, its in made.items()},
         shown=world.seed,

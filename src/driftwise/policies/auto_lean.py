@@ -1,4 +1,4 @@
-"""auto-lean: 18 experts on a short window, for a key among very many. It is told nothing."""
+"""auto-lean: 16 experts on a short window, for a key among very many. It is told nothing."""
 
 from __future__ import annotations
 

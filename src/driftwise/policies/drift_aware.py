@@ -108,7 +108,7 @@ class DriftAwareUcb(UcbPolicy[Dated]):
         total: Annotated[float | None, "how far the rewards may move in all while a sample is in use"] = None,
         forget: Annotated[str, "window: the oldest sample at a time; restart: all at once"] = "window",
         jumps: Annotated[Any, "steps before which the world may jump, and how far: pairs, or a dict"] = (),
-        spread: Annotated[str, "of the budget. even: P/T per step; any: all of it may come at one step"] = "even",
+        spread: Annotated[str, "of the budget. even: P/(T − 1) per step; any: all of it may come at one step"] = "even",
         **given: Any,
     ) -> DriftAwareUcb:
         setup = cls.setup(space, given)

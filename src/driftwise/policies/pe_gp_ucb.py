@@ -97,9 +97,11 @@ class Highest:
 class PeGpUcb(UcbPolicy[Suspects]):
     """(x_t, p_t) = argmax over x and over priors p of μ_p + β_t s_p; p_t goes when |Σ(y − μ_p)| > √(ξ_t n) + Σβ s_p.
 
-    The priors U are tv-gp-ucb's with ε from `epsilons`; ξ_t = 2R² ln(|U|π²t²/δ), R² = `noise`. Must be known: that
-    one of them is right, and the noise. Costs |U| times tv-gp-ucb a step. With `width=None` it has the authors' β_t =
-    √(2 ln(2|X|π²t²/δ)), where a box counts 20 points an axis; then the true prior survives with probability 1 − δ.
+    The priors U are tv-gp-ucb's with ε from `epsilons`, a finite grid: they differ in ε alone, and share the kernel,
+    its length scales and the noise, while the paper has any finite set of priors. ξ_t = 2R² ln(|U|π²t²/δ), R² =
+    `noise`. Must be known: that one of them is right, and the noise. Costs |U| times tv-gp-ucb a step. With
+    `width=None` it has the authors' β_t = √(2 ln(2|X|π²t²/δ)), and on candidates the true prior then survives with
+    probability 1 − δ. A box counts as 20 points an axis, and has no such promise.
 
     A grid of drift rates alone suits it badly: a larger ε has the wider s wherever data are old, so it tends to lead,
     and wide bands are seldom contradicted. Seen in one run (256 candidates, 600 steps, one seed): the largest ε of the

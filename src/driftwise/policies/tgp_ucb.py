@@ -54,7 +54,7 @@ class TruncatedWidth:
     assumes_bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        checks.settle(self, B=checks.nonnegative, delta=checks.probability, unions=checks.count)
+        checks.settle(self, B=checks.nonnegative, delta=_small_enough, unions=checks.count)
 
     def over(self, unions: int) -> TruncatedWidth:
         return replace(self, unions=unions)
@@ -69,6 +69,14 @@ class TruncatedWidth:
             return self.B
         spread = math.sqrt(2 * belief.information_gain + 2 * math.log(self.unions / self.delta))
         return self.B + 3 * self.truncation.level(number - 1) / math.sqrt(belief.noise) * spread
+
+
+def _small_enough(name: str, given: Any) -> float:
+    """δ ≤ 1/e, with which 3√… covers the noise, 2√…, and the bias of truncation, √2 (docs/theory.md)."""
+    delta = checks.probability(name, given)
+    if delta > 1 / math.e:
+        raise InvalidInput(f"{name} must be at most 1/e = 0.368 for width='truncated', got {checks.shown(given)}")
+    return delta
 
 
 def refuse_proved(options: dict[str, Any], reason: str, own: str) -> None:

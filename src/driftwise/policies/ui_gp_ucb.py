@@ -25,10 +25,11 @@ BINS = 20  # cells per axis, of each of which the newest observation is kept
 class UiGpUcb(TimedPolicy):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} under the kernel k(x, x′)·(1 + (σ̂²/σ_k²) min(t, t′)), σ_k² = k(x, x).
 
-    Must be known: σ̂² (`injection`), the variance that one unit of the time `at` adds; time counts from the first
-    observation. On n candidates it is an exact filter on all the data, O(n²) a step for ever. Elsewhere it is a
-    Gaussian process, O(w³) a step, on the newest 10 observations and the newest in each of 20 cells per axis, the
-    last `window` of these at most: a plain window would throw away what the mean persists on.
+    The kernel stays as it is given: the length scales are not refitted, as they are in the paper's experiments. Must be
+    known: the kernel, and σ̂² (`injection`), the variance that one unit of the time `at` adds; time counts from the
+    first observation. On n candidates it is an exact filter on all the data, O(n²) a step for ever. Elsewhere it is a
+    Gaussian process, O(w³) a step, on the newest 10 observations and the newest in each of 20 cells per axis, the last
+    `window` of these at most: a plain window would throw away what the mean persists on.
 
     >>> from driftwise import Candidates
     >>> from driftwise.records import Ask

@@ -133,11 +133,12 @@ def _world(scene: Scene, *, with_belief: bool) -> Html:
 
 def _finding(scene: Scene) -> str:
     """What happened, in the numbers of this very run."""
-    plain, *others = scene.totals.items()
-    label, best = min(others, key=lambda item: float(item[1].mean))
-    ratio = float(plain[1].mean) / max(float(best.mean), 1e-12)
+    plain, *others = scene.totals
+    label = min(others, key=lambda other: float(scene.totals[other].mean))
+    best, beside = float(scene.totals[label].mean), float(scene.beside[label].mean)
+    pairs = [(scene.totals[other], scene.beside[other]) for other in others]
     several = min(scene.seeds.values()) > 1
-    apart = several and all(not total.overlaps(plain[1]) and total.mean < plain[1].mean for _, total in others)
+    apart = several and all(not total.overlaps(theirs) and total.mean < theirs.mean for total, theirs in pairs)
     verdict = (
         "All the others do better than it, with intervals that do not overlap."
         if apart
@@ -150,8 +151,8 @@ def _finding(scene: Scene) -> str:
     )
     return (
         f"{change} (`{scene.world}`, T = {scene.horizon}, P_T = {scene.variation:.1f}). "
-        f"The regret of **{plain[0]}** is {float(plain[1].mean):.0f}, that of **{label}** {float(best.mean):.0f}: "
-        f"{ratio:.1f} times less. {verdict}"
+        f"On the same {scene.seeds[label]} seeds the regret of **{plain}** is {beside:.0f} and that of **{label}** "
+        f"{best:.0f}: {beside / max(best, 1e-12):.1f} times less. {verdict}"
     )
 
 

@@ -56,14 +56,16 @@ def lower_bound(problem: Problem, *, contrast: float = math.sqrt(2), reach: floa
 def two_points(kernel: Kernel, points: Array) -> tuple[float, float]:
     """C and G of g = (k(·, x) − k(·, x′))/C for the two points x, x′ that are furthest apart, C² = k + k′ − 2k(x, x′).
 
-    G is 1, as ‖g‖ = 1 and k(x, x) ≤ 1; with kernels that are nowhere negative it is at most 1/C, too.
+    G is the smaller of √M, as ‖g‖ = 1, and (M − m)/C, with M = max k(x, x) and m the least value of k, or 0 if that is
+    less: all values of k lie between m and M. On a cube the points must show m; no kernel of ours is negative there.
 
     >>> two_points(RBF(0.2), np.array([[0.0], [9.0]]))[0] == math.sqrt(2)
     True
     """
     K, diagonal = kernel(points, points), kernel.diagonal(points)
     C = math.sqrt(max(float((diagonal[:, None] + diagonal - 2 * K).max()), 0.0))
-    return C, 1.0 if is_linear(kernel) or C == 0 else min(1.0, float(diagonal.max()) / C)
+    largest, least = float(diagonal.max()), min(float(K.min()), 0.0)
+    return C, min(math.sqrt(largest), (largest - least) / C) if C > 0 else 1.0
 
 
 def lower_order(kernel: Kernel, dim: int, problem: Problem) -> dict[str, float]:

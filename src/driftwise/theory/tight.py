@@ -1,8 +1,9 @@
 """The best upper bounds that we can prove, for any H or w; `best` finds the length at which one is smallest.
 
-The proofs are in docs/theory.md. Against Theorems 1 and 2 five things are smaller: β (`widths.MixtureBand`), the sum of
-the deviations (`tight_spread`), in which no step counts for more than the 2B that it can lose, the drift term
-(`restart_drift`, `window_drift`), and the last block, which may be short.
+The proofs are in docs/theory.md. They need functions f_1, …, f_T that are fixed before the first step; Theorems 1 and 2
+also hold where f_t answers to the noise of earlier steps. Against Theorems 1 and 2 five things are smaller: β
+(`widths.MixtureBand`), the sum of the deviations (`tight_spread`), in which no step counts for more than the 2B that it
+can lose, the drift term (`restart_drift`, `window_drift`), and the last block, which may be short.
 """
 
 from __future__ import annotations
