@@ -65,7 +65,7 @@ def test_the_tables_say_what_the_results_say(results):
     assert "Too few seeds" not in answer.output
     lines = json.loads(ask("table", results, "--case", "abrupt", "--json").output)["cases"][0]["policies"]
     assert [line["regret"]["mean"] for line in lines] == pytest.approx(sorted(means))
-    interval = statistics.bootstrap(found.regret[rows][:, verdict.winner])
+    interval = statistics.interval(found.regret[rows][:, verdict.winner])
     assert lines[0]["regret"]["low"] == pytest.approx(interval.low)
     assert sorted(line["p"] for line in lines) == pytest.approx(sorted(verdict.p))
     assert [line["winner"] for line in lines] == [True, False, False]

@@ -41,12 +41,13 @@ def table(
     "≤ 5%" is the share of steps within 5% of the optimum, "back" the median number of steps after an abrupt change
     until regret is what it was, "slope" that of ln R(t) against ln t, "per step" the time the policy takes. A ratio is
     mean regret over the best policy's on the same case; with --of, over the best of those that are not like it, with
-    the interval in which it lies on resampled seeds, the best picked anew. docs/lab.md has the definitions.
+    its interval, for which the best is picked anew whenever a seed is left out. docs/lab.md has the definitions.
     """
     if of is not None:
         _one_beside_others(folder, suite, case, of, brief=brief, as_json=as_json)
         return
     from driftwise.lab.results import failures, read
+    from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import case_tables, cautions, standings
 
     shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and fnmatchcase(t.place[1], case)]
@@ -62,7 +63,7 @@ def table(
         for t in [] if brief else group:
             console.print(_case(t))
         console.print(_standings(name, standings(group)))
-    for caution in cautions(shown):
+    for caution in cautions(shown) if brief else [INTERVAL, *cautions(shown)]:
         show.say((caution, "dim"))
     failed = len(failures(folder))
     if failed:
@@ -72,6 +73,7 @@ def table(
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
     """How far the policies like `of` are from the best of the others, picked when all is over."""
     from driftwise.lab.results import read
+    from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import contests, overall
 
     results = read(folder)
@@ -94,16 +96,17 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
                 []
                 if brief
                 else [
-                    (c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, _between(c.ratio.interval, c.seeds))
+                    (c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, _between(c.ratio.interval))
                     for c in group
                     if c.policy == o.policy
                 ]
             )
             rows += [
-                ("on average", "", "", "", _between(o.mean, o.seeds)),
-                ("at worst", "", "", o.worst_case, _between(o.worst, o.seeds)),
+                ("on average", "", "", "", _between(o.mean)),
+                ("at worst", "", "", o.worst_case, _between(o.worst)),
             ]
             console.print(show.table(f"{name}: {o.policy} beside the best of the others", CONTESTS, rows))
+    show.say((INTERVAL, "dim"))
 
 
 def _contest(c: Contest) -> dict[str, Any]:
@@ -112,9 +115,9 @@ def _contest(c: Contest) -> dict[str, Any]:
     return {"suite": suite, "case": case, "horizon": horizon, **regrets, "ratio": asdict(c.ratio.interval)}
 
 
-def _between(ratio: Interval, seeds: int) -> str:
-    """One seed has no interval."""
-    return f"{ratio.mean:.2f}" + (f" ({ratio.low:.2f}-{ratio.high:.2f})" if seeds > 1 else "")
+def _between(ratio: Interval) -> str:
+    """Too few seeds have no interval."""
+    return f"{ratio.mean:.2f}" + (f" ({ratio.written('.2f', '-')})" if ratio.known else "")
 
 
 def _case(t: CaseTable) -> Any:
@@ -122,16 +125,16 @@ def _case(t: CaseTable) -> Any:
     known = f", P_T = {t.variation:.3g}" if math.isfinite(t.variation) else ""
     title = f"{suite}/{case}, T = {horizon}, {counted(t.seeds, 'seed')}{known}"
     winners = [i for i, line in enumerate(t.lines) if line.winner]
-    return show.table(title, HEADER, [_row(line, t.seeds) for line in t.lines], best=winners)
+    return show.table(title, HEADER, [_row(line) for line in t.lines], best=winners)
 
 
-def _row(line: Line, seeds: int) -> tuple[str, ...]:
+def _row(line: Line) -> tuple[str, ...]:
     mark = "★" if line.winner else "○" if line.level_with else ""
     back = "" if line.recovery is None else "never" if math.isinf(line.recovery) else f"{line.recovery:.0f}"
     return (
         f"{mark or ' '} {line.policy}",
         f"{line.regret.mean:.4g}",
-        f"{line.regret.low:.4g} – {line.regret.high:.4g}" if seeds > 1 else "one seed: none",
+        line.regret.written(),
         f"{line.within[1]:.0%}",
         back,
         "" if math.isnan(line.exponent) else f"{line.exponent:.2f}",
