@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from driftwise.environments.playback import LONGEST
-from driftwise.environments.world import Environment, SeededEnvironment
+from driftwise.environments.world import SeededEnvironment
 from driftwise.lab import statistics
 from driftwise.lab.cases import Case
 from driftwise.lab.run import run
@@ -81,7 +81,8 @@ class Trial:
         policy_clock, world_clock = Clock(), Clock()
         world = world_clock(self.case.environment, self.seed)
         policy = Watched(policy_clock(self.contender.on, world), policy_clock)
-        steps = list(run(cast(AnyPolicy, policy), Timed(world, world_clock), self.horizon, seed=self.seed))
+        timed = Timed(world, world_clock, f"{self.suite}/{self.case.name}")
+        steps = list(run(cast(AnyPolicy, policy), timed, self.horizon, seed=self.seed))
         variation = world_clock(world.variation, self.horizon) if self.horizon <= LONGEST else math.inf
         result = summary(self, steps, world, variation=variation, restarts=getattr(policy.last, "restarts", None))
         seconds = [step.seconds for step in steps]
@@ -216,10 +217,10 @@ class Watched:
 
 
 class Timed:
-    """An environment whose time is taken; it has its seed already."""
+    """An environment whose time is taken; it has its seed already, and is called by the name of its case."""
 
-    def __init__(self, world: Environment, clock: Clock) -> None:
-        self.world, self.clock = world, clock
+    def __init__(self, world: SeededEnvironment, clock: Clock, name: str) -> None:
+        self.world, self.clock, self.name, self.space = world, clock, name, world.space
         if hasattr(world, "at"):
             self.at = world.at
 
