@@ -54,9 +54,11 @@ def table(
     if not shown:
         raise NotFoundError(f"no case in {folder} is called {case!r} in a suite called {suite!r}")
     suites = {name: list(group) for name, group in groupby(shown, key=lambda t: t.place[0])}
+    failed = len(failures(folder))
     if as_json:
         cases = [] if brief else [_record(t) for t in shown]
-        show.as_json({"cases": cases, "suites": {n: [asdict(s) for s in standings(g)] for n, g in suites.items()}})
+        ranked = {n: [asdict(s) for s in standings(g)] for n, g in suites.items()}
+        show.as_json({"cases": cases, "suites": ranked, "failed": failed})
         return
     console = show.out()
     for name, group in suites.items():
@@ -65,14 +67,18 @@ def table(
         console.print(_standings(name, standings(group)))
     for caution in cautions(shown) if brief else [INTERVAL, *cautions(shown)]:
         show.say((caution, "dim"))
-    failed = len(failures(folder))
+    _tell(failed, folder)
+
+
+def _tell(failed: int, folder: Path) -> None:
     if failed:
-        failure.tell(f"{counted(failed, 'run')} failed; {folder / 'failures.jsonl'} says why")
+        are = "is" if failed == 1 else "are"
+        failure.tell(f"{counted(failed, 'run')} failed and {are} in no table: {folder / 'failures.jsonl'} says why")
 
 
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
     """How far the policies like `of` are from the best of the others, picked when all is over."""
-    from driftwise.lab.results import read
+    from driftwise.lab.results import failures, read
     from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import contests, overall
 
@@ -85,9 +91,11 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
     if not found:
         raise NotFoundError(f"no case in {folder} has policies like {of!r} and others beside them, on the same seeds")
     suites = {name: list(group) for name, group in groupby(found, key=lambda c: c.place[0])}
+    failed = len(failures(folder))
     if as_json:
         cases = [] if brief else [_contest(c) for c in found]
-        show.as_json({"cases": cases, "suites": {n: [asdict(o) for o in overall(g)] for n, g in suites.items()}})
+        ranked = {n: [asdict(o) for o in overall(g)] for n, g in suites.items()}
+        show.as_json({"cases": cases, "suites": ranked, "failed": failed})
         return
     console = show.out()
     for name, group in suites.items():
@@ -107,6 +115,7 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
             ]
             console.print(show.table(f"{name}: {o.policy} beside the best of the others", CONTESTS, rows))
     show.say((INTERVAL, "dim"))
+    _tell(failed, folder)
 
 
 def _contest(c: Contest) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from driftwise.lab.engine import Engine, Failure, cpu_since_last, replies
 from driftwise.lab.results import Folder
 from driftwise.lab.trials import Entrant, Trial
 
+ELSEWHERE = "its code changed while it ran, or is another one where it ran; use the same everywhere"
 MOST = 1_000_000  # trials of an experiment: all are listed before the first is run
 
 
@@ -87,6 +88,7 @@ class Account:
 
     asked: int
     there: int  # done before this run
+    stale: int  # made by other code or defaults, and removed
     done: int
     failed: int
     seconds: float
@@ -107,16 +109,18 @@ def conduct(
     tell: Callable[[str], None] = lambda key: None,
 ) -> Account:
     """Runs what is missing in the folder. `tell` is called with the key of each trial that ended, well or not."""
-    missing = [trial for trial in trials if trial.key not in folder.done]
+    keys = [trial.key for trial in trials]
+    stale = folder.drop_other_code(keys)
+    missing = [trial for trial, key in zip(trials, keys, strict=True) if key not in folder.done]
     began, cpu, useful, failed = time.perf_counter(), 0.0, 0.0, 0
     with closing(replies(missing, engine)) as said:
         for reply in said:
             cpu += reply.cpu
             for answer in reply.answers:
                 trial = missing[answer.number]
-                if isinstance(answer, Failure):
+                if isinstance(answer, Failure) or answer.value.result.key != trial.key:
                     failed += 1
-                    folder.failed(trial.key, answer.problem)
+                    folder.failed(trial.key, answer.problem if isinstance(answer, Failure) else ELSEWHERE)
                 else:
                     result, timing, _ = answer.value
                     folder.append(result, timing)
@@ -125,6 +129,7 @@ def conduct(
     return Account(
         asked=len(trials),
         there=len(trials) - len(missing),
+        stale=stale,
         done=len(missing) - failed,
         failed=failed,
         seconds=time.perf_counter() - began,

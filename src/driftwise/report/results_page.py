@@ -86,18 +86,18 @@ _INSIDE = "Chosen runs, run again: the truth above, and what the policy believed
 def _lead(digest: Digest, views: Sequence[CaseView]) -> str:
     seeds = sorted({view.table.seeds for view in views})
     many = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0]) if seeds else "no"
+    failed = f" {digest.failed} runs failed and are not in it." if digest.failed else ""
     return (
         f"{digest.trials:,} runs: {len(digest.policies)} policies on {len(views)} cases of "
         f"{', '.join(suite.name for suite in digest.suites)}, {many} seeds each. All policies meet the same worlds and "
-        "the same noise; regret is exact, and lower is better."
+        f"the same noise; regret is exact, and lower is better.{failed}"
     )
 
 
 def _footer(digest: Digest, version: str) -> str:
     made = digest.manifest.get("versions", {})
     by = ", ".join(f"{name} {number}" for name, number in made.items())
-    failed = f" {digest.failed} runs failed and are not in it." if digest.failed else ""
-    return f"Made by driftwise {version}" + (f"; the results by {by}." if by else ".") + failed
+    return f"Made by driftwise {version}" + (f"; the results by {by}." if by else ".")
 
 
 def _finding(suite: SuiteView) -> str:
