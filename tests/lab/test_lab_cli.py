@@ -107,6 +107,16 @@ def test_one_policy_beside_the_best_of_the_others(results):
     assert "on average" in ask("table", results, "--of", "sw-*", "--brief").output
 
 
+def test_a_case_is_found_by_the_name_that_is_printed(results):
+    printed = ask("table", results).output
+    (line,) = [line for line in printed.splitlines() if line.startswith("deng/abrupt")]
+    one = ask("table", results, "--case", line.split(",")[0])
+    assert one.exit_code == 0
+    assert "deng/abrupt" in one.output
+    assert "deng/slow" not in one.output
+    assert "Student's t" in one.output  # the interval has its name
+
+
 def test_beside_nobody_and_nobody_beside(results):
     assert "no policy in" in ask("table", results, "--of", "x").output
     assert "others beside them" in ask("table", results, "--of", "*").output

@@ -37,7 +37,7 @@ def run(
     minimize: recording.Minimize = False,
     time: recording.Time = None,
     gaps: recording.Gaps = "refuse",
-    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
+    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*', 'deng/abrupt'.")] = "*",
     seeds: Annotated[
         int | None,
         typer.Option(min=1, help="Worlds and noises of each case, counted from --first; the case's own if not given."),

@@ -28,7 +28,7 @@ STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
 def table(
     folder: Annotated[Path, typer.Argument(help="A folder of results, made by: driftwise lab run")] = Path("results"),
     suite: Annotated[str, typer.Option(help="Only the suites whose name is like this.")] = "*",
-    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
+    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*', 'deng/abrupt'.")] = "*",
     brief: Annotated[bool, typer.Option("--brief", help="Only the standings over each suite.")] = False,
     of: Annotated[
         str | None, typer.Option(help="Policies like this, 'auto*', beside the best of all the others, case by case.")
@@ -46,11 +46,12 @@ def table(
     if of is not None:
         _one_beside_others(folder, suite, case, of, brief=brief, as_json=as_json)
         return
+    from driftwise.lab.cases import like
     from driftwise.lab.results import failures, read
     from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import case_tables, cautions, standings
 
-    shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and fnmatchcase(t.place[1], case)]
+    shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and like(case, *t.place[:2])]
     if not shown:
         raise NotFoundError(f"no case in {folder} is called {case!r} in a suite called {suite!r}")
     suites = {name: list(group) for name, group in groupby(shown, key=lambda t: t.place[0])}
@@ -78,6 +79,7 @@ def _tell(failed: int, folder: Path) -> None:
 
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
     """How far the policies like `of` are from the best of the others, picked when all is over."""
+    from driftwise.lab.cases import like
     from driftwise.lab.results import failures, read
     from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import contests, overall
@@ -87,7 +89,7 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
     chosen = [policy for policy in policies if fnmatchcase(policy, of)]
     if not chosen:
         raise NotFoundError(f"no policy in {folder} is called {of!r}; there are {', '.join(policies)}")
-    found = [c for c in contests(results, chosen) if fnmatchcase(c.place[0], suite) and fnmatchcase(c.place[1], case)]
+    found = [c for c in contests(results, chosen) if fnmatchcase(c.place[0], suite) and like(case, *c.place[:2])]
     if not found:
         raise NotFoundError(f"no case in {folder} has policies like {of!r} and others beside them, on the same seeds")
     suites = {name: list(group) for name, group in groupby(found, key=lambda c: c.place[0])}

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from importlib.metadata import version
 
 from driftwise import checks
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
-from driftwise.lab.cases import Case, Suite
+from driftwise.lab.cases import Case, Suite, like
 from driftwise.lab.engine import Engine, Failure, cpu_since_last, replies
 from driftwise.lab.results import Folder
 from driftwise.lab.trials import Entrant, Trial
@@ -39,7 +38,7 @@ def plan(
         (suite.name, _sized(case, horizon, seeds))
         for suite in suites
         for case in suite.cases
-        if fnmatchcase(case.name, pattern)
+        if like(pattern, suite.name, case.name)
     ]
     if not sized:
         raise NotFoundError(f"no case is called {pattern!r} in these suites; see: driftwise suites")
