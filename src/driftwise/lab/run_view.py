@@ -60,7 +60,7 @@ def wanted(written: str) -> Wanted:
 def look_inside(
     results: Results, run: Wanted, entrant: Callable[[str], Entrant], case_of: Callable[[str, str], Case]
 ) -> RunView:
-    """Runs the trial again; `entrant` makes a contender, `case_of` a case of a suite, from names as they were written."""
+    """Runs the trial again; `entrant` makes a contender, and `case_of` a case, from names as they were written."""
     row = _row(results, run)
     horizon = int(results.horizon[row])
     case = replace(case_of(run.suite, run.case), horizon=horizon)
