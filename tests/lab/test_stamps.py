@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,10 +12,12 @@ from typer.testing import CliRunner
 import driftwise as dw
 from driftwise.cli.app import app
 from driftwise.lab import stamps
+from driftwise.lab.engine import Done, Reply
+from driftwise.lab.experiment import ELSEWHERE, conduct
 from driftwise.lab.named import environments
 from driftwise.lab.results import Folder, failures, read
 from driftwise.lab.stamps import stamp
-from driftwise.lab.trials import Contender, Trial, name_of
+from driftwise.lab.trials import Contender, Trial, TrialOutcome, name_of
 from own import SOURCE, command
 
 POLICY = """
@@ -105,6 +108,22 @@ def test_a_number_that_is_none_fails_its_trial_and_the_run_goes_on(folder):
     edited(folder / "hills.py", "seed != 1", "seed != 9")  # mended: all are run, and nothing has failed any more
     assert "6 runs in" in lab(folder, *RUN)
     assert failures(out) == {}
+
+
+def test_a_result_of_other_code_than_was_asked_for_is_a_failure(tmp_path):
+    """As where a file is edited while it runs, or another one lies on a machine of a cluster."""
+    trial = Trial(Contender("it", "random"), "s", environments([("still", {})]).cases[0], 20, 0)
+    result, timing, _ = trial.perform()
+
+    def other(work):
+        number, _ = work.take()
+        outcome = TrialOutcome(replace(result, key=f"{trial.name} code=0"), timing)
+        yield Reply((Done(number, outcome, 0.1),), 0.1)
+
+    with Folder(tmp_path) as folder:
+        account = conduct([trial], folder, other)
+    assert (account.done, account.failed) == (0, 1)
+    assert failures(tmp_path) == {trial.key: ELSEWHERE}
 
 
 def test_where_all_runs_failed_the_table_says_so(tmp_path):
