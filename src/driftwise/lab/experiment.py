@@ -51,7 +51,7 @@ def plan(
         for seed in range(first, first + case.seeds)
         for contender in contenders
     ]
-    if len({trial.key for trial in trials}) < len(trials):
+    if len({trial.name for trial in trials}) < len(trials):
         raise InvalidInput("each policy and each suite can be given once; drop the repeated one or change an option")
     return trials
 
