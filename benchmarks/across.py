@@ -21,7 +21,7 @@ from rich.table import Table  # noqa: E402
 
 import driftwise as dw  # noqa: E402
 from driftwise.environments.catalogue import grid  # noqa: E402
-from driftwise.lab.statistics import Interval, bootstrap  # noqa: E402
+from driftwise.lab.statistics import Interval, hindsight  # noqa: E402
 from driftwise.lean.across import pooled  # noqa: E402
 from driftwise.lean.bank import LeanBank  # noqa: E402
 from driftwise.lean.step import LeanState, moments, observe, optimism  # noqa: E402
@@ -89,7 +89,7 @@ def compared(common: float | None, seeds: Sequence[int]) -> tuple[float, float, 
         alone.append(played(bank, new, FIRST, seed + 1)[0])
         taught.append(played(replace(bank, prior=prior), new, FIRST, seed + 1)[0])
     a, b = np.concatenate(alone), np.concatenate(taught)
-    return float(a.mean()), float(b.mean()), bootstrap(b / a.mean())
+    return float(a.mean()), float(b.mean()), hindsight(b, a[:, None]).interval
 
 
 def main(given: Sequence[str] | None = None) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 import driftwise as dw
 from benchmarks.measure import Result
-from driftwise.lab.statistics import student
+from driftwise.lab.statistics import interval
 from driftwise.records import Array
 
 STEPS, SEEDS, MOST = 150, range(8), 0.4
@@ -42,7 +42,7 @@ def run() -> Iterator[Result]:
 
 def geometric(ratios: list[float]) -> tuple[float, float]:
     """The geometric mean, and the factor to either end of its 95% interval."""
-    found = student(np.log(ratios))
+    found = interval(np.log(ratios), signed=True)
     return math.exp(found.mean), math.exp(found.mean - found.low)
 
 

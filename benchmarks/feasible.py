@@ -15,7 +15,7 @@ import driftwise as dw
 from benchmarks.feasible_worlds import Service, Tried, run_in
 from benchmarks.measure import Result
 from driftwise.feasible import Feasible, at_most
-from driftwise.lab.statistics import student
+from driftwise.lab.statistics import interval
 from driftwise.records import Array
 from driftwise.rng import generator
 
@@ -166,5 +166,4 @@ def violations(name: str, seeds: int, *, safe: bool) -> Result:
 
 def shown(values: Sequence[float], digits: int = 2) -> str:
     """The mean and its interval."""
-    interval = student(np.array(values))
-    return f"{np.mean(values):.{digits}f} ({max(interval.low, 0.0):.{digits}f} to {interval.high:.{digits}f})"
+    return f"{np.mean(values):.{digits}f} ({interval(values).written(f'.{digits}f', ' to ')})"

@@ -2,7 +2,7 @@
 
 f is drawn from an RKHS and has norm 2 on 50 candidates of [0, 1]. The noise is Student's t of 2.2 degrees of freedom,
 scaled by 0.3, which has a variance of 0.99 and no third moment; or rewards are made private by Laplace noise, ε = 2.
-Cells are the mean of R(T) over seeds, with 95% bootstrap intervals, where f stands still and where it changes twice.
+Cells are the mean of R(T) over seeds, with 95% intervals, where f stands still and where it changes twice.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np  # noqa: E402
 
 import driftwise as dw  # noqa: E402
 from driftwise.environments import Abrupt, Expansion, Gaussian, Still, World  # noqa: E402
+from driftwise.lab import interval  # noqa: E402
 from driftwise.rng import Stream, generator  # noqa: E402
 
 LINE, KERNEL, NORM, SCALE, DEGREES = dw.Candidates(np.linspace(0, 1, 50)[:, None]), dw.RBF(0.2), 2.0, 0.3, 2.2
@@ -102,9 +103,7 @@ def regret(name: str, options: dict[str, Any], world: Any, given: argparse.Names
 
 
 def summary(regrets: list[float]) -> str:
-    means = np.random.default_rng(0).choice(regrets, size=(2000, len(regrets))).mean(axis=1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return f"{np.mean(regrets):.0f} ({low:.0f} – {high:.0f})"
+    return f"{np.mean(regrets):.0f} ({interval(regrets).written('.0f')})"
 
 
 if __name__ == "__main__":

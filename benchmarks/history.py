@@ -23,6 +23,7 @@ import numpy as np  # noqa: E402
 import driftwise as dw  # noqa: E402
 from driftwise.environments import datasets  # noqa: E402
 from driftwise.environments.recorded import Recorded, empirical, unordered  # noqa: E402
+from driftwise.lab.statistics import hindsight  # noqa: E402
 from driftwise.records import Array  # noqa: E402
 
 OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -33,7 +34,6 @@ OTHERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 OWN = ("auto with history", "auto told the covariance", "auto told nothing", "auto with another's history")
 RANDOM = "random choices"
-DRAWS = 2000  # of the bootstrap
 
 
 def load() -> Array:
@@ -81,13 +81,6 @@ def regret(label: str, name: str, seed: int, horizon: int) -> float:
     return float(sum(step.regret for step in dw.run(policy, played, horizon=horizon, seed=seed)))
 
 
-def interval(a: Array, b: Array) -> tuple[float, float]:
-    """95% of the ratio of the means, over seeds."""
-    rows = np.random.default_rng(0).integers(len(a), size=(DRAWS, len(a)))
-    low, high = np.quantile(a[rows].mean(axis=1) / b[rows].mean(axis=1), [0.025, 0.975])
-    return float(low), float(high)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.history", description=__doc__)
     parser.add_argument("out", type=Path, help="a file of JSON lines, in which what is there already is not run again")
@@ -109,11 +102,12 @@ def main() -> None:
                     print(json.dumps([key, found[key]]), file=file, flush=True)
             of = {k: np.array([found[k, name, seed, given.horizon] for seed in seeds]) for k in labels}
             best = min(OTHERS, key=lambda label: float(of[label].mean()))
+            others = np.column_stack([of[label] for label in OTHERS])
             print(f"{name}: {best} {of[best].mean():.1f}")
             for label in given.own:
-                low, high = interval(of[label], of[best])
-                ratio, share = of[label].mean() / of[best].mean(), of[label] / of[RANDOM]
-                print(f"  {label} {of[label].mean():.1f}, {ratio:.2f} ({low:.2f}-{high:.2f}) of that", end=", ")
+                beside, share = hindsight(of[label], others), of[label] / of[RANDOM]
+                between = beside.interval.written(".2f", "-")
+                print(f"  {label} {of[label].mean():.1f}, {beside.ratio:.2f} ({between}) of that", end=", ")
                 print(f"{share.mean():.2f} of random's, {share.max():.2f} at worst")
 
 

@@ -27,7 +27,7 @@ from driftwise.gp.time_kernels import Forgetting  # noqa: E402
 from driftwise.lab.engine import engine  # noqa: E402
 from driftwise.lab.experiment import conduct, versions  # noqa: E402
 from driftwise.lab.results import Folder, failures  # noqa: E402
-from driftwise.lab.statistics import Interval, bootstrap  # noqa: E402
+from driftwise.lab.statistics import Interval, interval  # noqa: E402
 from driftwise.lab.suites import suite  # noqa: E402
 from driftwise.lab.trials import Result, Timing, Trial  # noqa: E402
 from driftwise.plots.dots import Dot, DotPanel, dots  # noqa: E402
@@ -112,7 +112,7 @@ def rows(regrets: Mapping[str, Array], milliseconds: Mapping[str, Array]) -> lis
         Row(
             label,
             tuple(R.mean(axis=1).tolist()),
-            bootstrap(R.mean(axis=0) - auto),
+            interval(R.mean(axis=0) - auto, signed=True),
             float(milliseconds[label].mean()),
         )
         for label, R in regrets.items()

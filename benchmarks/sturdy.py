@@ -34,11 +34,10 @@ from benchmarks.sturdy_worlds import (  # noqa: E402
     arm_world,
     level_world,
 )
-from driftwise.records import Array  # noqa: E402
+from driftwise.lab.statistics import hindsight  # noqa: E402
 
 AFTER = 20  # steps in which its loss is counted
 ADVISED = 4  # steps after each of which a recommendation must be good
-DRAWS = 2000  # of the bootstrap
 
 Run = dict[str, float]
 
@@ -102,17 +101,10 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         loss, base = (np.array([run["loss"] for run in runs]) for runs in (self.runs, self.base))
-        low, high = _interval(loss, base)
+        found = hindsight(loss, base[:, None])
         others = [f"{np.mean([run[name] for run in self.runs]):.2f}" for name in self.runs[0] if name != "loss"]
-        ratio = f"{loss.mean() / base.mean():.2f} ({low:.2f}-{high:.2f})"
+        ratio = f"{found.ratio:.2f} ({found.interval.written('.2f', '-')})"
         return self.case, f"{loss.mean():.3g}", ratio, f"{loss.max():.3g}", *others
-
-
-def _interval(a: Array, b: Array) -> tuple[float, float]:
-    """95% of the ratio of the means, over seeds."""
-    rows = np.random.default_rng(0).integers(len(a), size=(DRAWS, len(a)))
-    low, high = np.quantile(a[rows].mean(axis=1) / b[rows].mean(axis=1), [0.025, 0.975])
-    return float(low), float(high)
 
 
 def base_of(part: str, case: str) -> str:

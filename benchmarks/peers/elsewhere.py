@@ -60,7 +60,7 @@ def _exchange(process: subprocess.Popen[str], number: int, trial: Trial) -> Answ
         line = ""
     if not line:
         return Failure(number, f"the process that ran it ended with status {process.wait()}")
-    return answered(number, json.loads(line))
+    return answered(number, trial, json.loads(line))
 
 
 def request(trial: Trial) -> dict[str, Any]:
@@ -69,12 +69,12 @@ def request(trial: Trial) -> dict[str, Any]:
     return {"peer": trial.contender.label} | place
 
 
-def answered(number: int, answer: dict[str, Any]) -> Answer:
-    """A line of `worker` as an answer."""
+def answered(number: int, trial: Trial, answer: dict[str, Any]) -> Answer:
+    """A line of `worker` as an answer; its key is that of this environment."""
     if "problem" in answer:
         return Failure(number, answer["problem"])
-    timing = Timing(**answer["timing"])
-    return Done(number, TrialOutcome(result_of(answer["result"]), timing), timing.wall)
+    timing = Timing(**answer["timing"] | {"key": trial.key})
+    return Done(number, TrialOutcome(result_of(answer["result"] | {"key": trial.key}), timing), timing.wall)
 
 
 @dataclass(frozen=True)

@@ -32,19 +32,20 @@ class Shelf:
 
     def get(self, trial: Trial) -> TrialOutcome | None:
         """What was kept of this trial on this very world; a world that was defined anew has nothing yet."""
-        if not any(key == trial.key for key, _ in self.results):
+        if not any(name == trial.name for name, _ in self.results):
             return None
-        at = trial.key, self._world(trial)
+        at = trial.name, self._world(trial)
         if at not in self.results or at not in self.timings:
             return None
-        return TrialOutcome(unpacked(self.results[at]), timing_of(self.timings[at]))
+        result, timing = unpacked(self.results[at]), timing_of(self.timings[at])
+        return TrialOutcome(replace(result, key=trial.key), replace(timing, key=trial.key))
 
     def put(self, trial: Trial, result: Result, timing: Timing) -> None:
         """Keeps it."""
         world = self._world(trial)
-        at = trial.key, world
-        self.timings[at] = {"key": timing.key, "world": world} | rounded(asdict(timing))
-        self.results[at] = packed(result, world)
+        at = trial.name, world  # of the peers the code is that of their packages, not ours
+        self.timings[at] = {"key": trial.name, "world": world} | without(rounded(asdict(timing)), "key")
+        self.results[at] = packed(replace(result, key=trial.name), world)
         self.path.mkdir(parents=True, exist_ok=True)
         for name, record in (("timings.jsonl", self.timings[at]), ("results.jsonl", self.results[at])):
             with (self.path / name).open("ab") as file:

@@ -49,6 +49,21 @@ def test_compare_gives_the_figures_of_run(good):
         assert row["cumulative_regret"] == pytest.approx(sum(step.regret for step in steps), abs=1e-12)
 
 
+def test_compare_has_the_interval_of_the_lab_and_does_not_cut_it_off(good, monkeypatch):
+    """Of a world in which regret may be 0 on all seeds but one, the interval reaches below 0."""
+    from driftwise.cli import compare
+    from driftwise.lab.statistics import INTERVAL, interval
+
+    printed = good("compare --policy random --env still --horizon 15 --seeds 4 --out out.json")
+    totals = [row["cumulative_regret"] for row in json.loads(Path("out.json").read_text())["results"]]
+    assert interval(totals).written(".1f") in printed
+    assert INTERVAL in " ".join(printed.split())
+    few = interval([0.0, 0.0, 0.0, 8.0])
+    monkeypatch.setattr(compare, "interval", lambda totals: few)
+    assert few.low < 0
+    assert f"{few.low:.1f} – {few.high:.1f}" in good("compare --policy random --env still --horizon 5 --seeds 4")
+
+
 def test_compare_is_the_same_on_two_processes(good):
     line = "compare --policy gp-ucb --policy random --env still --horizon 15 --seeds 2 --out {}.json --jobs {}"
     good(line.format("one", 1))

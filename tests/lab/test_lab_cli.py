@@ -65,7 +65,7 @@ def test_the_tables_say_what_the_results_say(results):
     assert "Too few seeds" not in answer.output
     lines = json.loads(ask("table", results, "--case", "abrupt", "--json").output)["cases"][0]["policies"]
     assert [line["regret"]["mean"] for line in lines] == pytest.approx(sorted(means))
-    interval = statistics.bootstrap(found.regret[rows][:, verdict.winner])
+    interval = statistics.interval(found.regret[rows][:, verdict.winner])
     assert lines[0]["regret"]["low"] == pytest.approx(interval.low)
     assert sorted(line["p"] for line in lines) == pytest.approx(sorted(verdict.p))
     assert [line["winner"] for line in lines] == [True, False, False]
@@ -105,6 +105,16 @@ def test_one_policy_beside_the_best_of_the_others(results):
     for ratio in ratios.values():
         assert f"{ratio:.2f} (" in printed
     assert "on average" in ask("table", results, "--of", "sw-*", "--brief").output
+
+
+def test_a_case_is_found_by_the_name_that_is_printed(results):
+    printed = ask("table", results).output
+    (line,) = [line for line in printed.splitlines() if line.startswith("deng/abrupt")]
+    one = ask("table", results, "--case", line.split(",")[0])
+    assert one.exit_code == 0
+    assert "deng/abrupt" in one.output
+    assert "deng/slow" not in one.output
+    assert "Student's t" in one.output  # the interval has its name
 
 
 def test_beside_nobody_and_nobody_beside(results):

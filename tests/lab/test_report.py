@@ -156,15 +156,20 @@ def test_command_writes_page_and_files(tmp_path):
     assert LIGHT.paper not in dark
 
 
-def test_belief_of_a_run_is_run_again(tmp_path):
-    spec = "sw-gp-ucb:window=5"
-    run = invoke("lab", "run", "--suite", "deng", "--case", "abrupt", "--policy", spec, "--seeds", 1, "--horizon", 20,
+@pytest.mark.parametrize("spec", ["sw-gp-ucb:window=5", "oracle:width=2"])
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        (("--suite", "deng", "--case", "deng/abrupt"), "deng/abrupt"),
+        (("--env", "deng-slow:noise_std=0.2"), "environments/deng-slow:noise_std=0.2"),
+    ],
+)
+def test_belief_of_a_run_is_run_again(tmp_path, where, place, spec):
+    run = invoke("lab", "run", *where, "--policy", spec, "--seeds", 1, "--horizon", 20,
                  "--engine", "serial", "--out", tmp_path / "results")  # fmt: skip
     assert run.exit_code == 0, run.output
     out = tmp_path / "r.html"
-    done = invoke(
-        "lab", "report", tmp_path / "results", "-o", out, "--belief", f"{spec}@deng/abrupt#0", "--no-pictures"
-    )
+    done = invoke("lab", "report", tmp_path / "results", "-o", out, "--belief", f"{spec}@{place}#0", "--no-pictures")
     assert done.exit_code == 0, done.output
     page = out.read_text(encoding="utf-8")
     assert "From inside" in page
@@ -194,7 +199,16 @@ def test_a_run_that_is_not_there(results):
     from driftwise.lab.run_view import look_inside
 
     with pytest.raises(NotFoundError, match="not among the results"):
-        look_inside(results, wanted("random@deng/abrupt#0"), parse.policy)
+        look_inside(results, wanted("random@deng/abrupt#0"), parse.entrant, parse.case)
+
+
+def test_a_recording_cannot_be_run_again_and_no_other_suite_is_known():
+    from driftwise.cli import parse
+
+    with pytest.raises(InvalidInput, match="recording/r@0 cannot be run again: its files are not kept"):
+        parse.case("recording", "r@0")
+    with pytest.raises(NotFoundError, match="no suite is called 'mine'"):
+        parse.case("mine", "x")
 
 
 def test_file_names_are_safe():

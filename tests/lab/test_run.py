@@ -88,5 +88,84 @@ def test_a_reward_that_is_no_number_stops_the_run():
         def observe(self, t, x):
             return float("nan")
 
-    with pytest.raises(InvalidInput, match="reward must be finite"):
+    with pytest.raises(InvalidInput, match="Broken, seed 0, step 1: the reward must be finite"):
         list(run(dw.policy("random", {"x": dw.Float(0, 1)}), Broken(), 3))
+
+
+def fixed(policy, x):
+    """The policy, but that it chooses x from step 3 on."""
+
+    class Fixed(type(policy)):
+        def choose(self, state, ask):
+            return super().choose(state, ask) if ask.number < 3 else np.array(x)
+
+    made = object.__new__(Fixed)
+    vars(made).update(vars(policy))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("space", "x"),
+    [
+        ({"x": dw.Float(0, 1)}, [1.2]),
+        ({"x": dw.Float(0, 1)}, [float("nan")]),
+        ({"x": dw.Float(0, 1)}, [0.5, 0.5]),
+        ({"x": dw.Float(0, 1)}, 0.5),
+        ({"x": dw.Int(0, 10)}, [0.123]),
+        ({"x": dw.Choice(["a", "b"])}, [0.5, 0.5]),
+        (dw.Candidates([[0.0], [0.5], [1.0]]), [0.25]),
+    ],
+)
+def test_a_point_outside_the_space_is_an_error_that_says_where(space, x):
+    policy = dw.policy("random", space)
+    assert len(list(run(policy, Parabola(), 6, seed=4))) == 6
+    with pytest.raises(InvalidInput, match=r"Parabola, seed 4, step 3: random chose .* not in the space"):
+        list(run(fixed(policy, x), Parabola(), 6, seed=4))
+
+
+def test_the_space_that_counts_is_that_of_the_environment():
+    world = dw.environment("deng-abrupt", seed=2)
+    with pytest.raises(InvalidInput, match=r"deng-abrupt, seed 2, step 1: random chose .* not in the space"):
+        list(run(dw.policy("random", {"x": dw.Float(0, 1)}), world, 5))
+
+
+def test_a_value_above_the_best_is_an_error_that_says_where():
+    class Low(Parabola):
+        def best(self, t):
+            return 1.0 if t < 4 else 0.2
+
+    with pytest.raises(InvalidInput, match=r"Low, seed 7, step \d+: best\(\d+\) is 0.2, and the value at .* is 0\.\d+"):
+        list(run(dw.policy("random", {"x": dw.Float(0, 1)}), Low(), 50, seed=7))
+
+
+def test_rounding_is_no_error():
+    class Close(Parabola):
+        def best(self, t):
+            return 1 - 1e-8
+
+    half = fixed(dw.policy("random", {"x": dw.Float(0, 1)}), [0.5 + 1e-12])
+    assert len(list(run(half, Close(), 9, seed=1))) == 9
+
+
+@pytest.mark.parametrize("what", ["reward", "value", "best", "time"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, np.float64(1e200)])
+def test_a_number_that_is_none_stops_the_run_and_says_where(what, bad):
+    class Broken(Parabola):
+        name = "my world"
+
+        def observe(self, t, x):
+            return bad if what == "reward" and t == 2 else super().observe(t, x)
+
+        def value(self, t, X):
+            return np.full(1, bad) if what == "value" and t == 2 and len(X) == 1 else super().value(t, X)
+
+        def best(self, t):
+            return bad if what == "best" and t == 2 else super().best(t)
+
+        def at(self, t):
+            return bad if what == "time" and t == 2 else t / 10
+
+    if what == "value":
+        Broken.observe = lambda self, t, x: 0.5
+    with pytest.raises(InvalidInput, match=f"my world, seed 3, step 2: the {what} must be"):
+        list(run(dw.policy("random", {"x": dw.Float(0, 1)}), Broken(), 5, seed=3))

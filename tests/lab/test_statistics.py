@@ -5,10 +5,11 @@ from itertools import product
 
 import numpy as np
 import pytest
+from benchmarks.intervals import LAWS, of_means, of_ratios, percentile
 from scipy import stats
 
 from driftwise.errors import InvalidInput
-from driftwise.lab import Interval, bootstrap, cumulative_regret, mean_regret, regrets, student
+from driftwise.lab import Interval, cumulative_regret, interval, mean_regret, regrets
 from driftwise.lab import statistics as m
 from driftwise.records import Observation, Step
 
@@ -161,27 +162,27 @@ def test_ratios_to_the_best_in_hindsight():
     assert np.isnan(missing[[0, 1, 1, 1], [0, 0, 1, 2]]).all()
 
 
-def test_hindsight_is_the_ratio_to_the_best_of_the_others_and_its_bootstrap():
+def test_hindsight_is_the_ratio_to_the_best_of_the_others():
     rng = np.random.default_rng(5)
     ours, others = 1.1 + 0.1 * rng.random(20), 1 + 0.2 * rng.random((20, 3))
     found = m.hindsight(ours, others)
     assert found.best == np.argmin(others.mean(axis=0))
     assert found.ratio == pytest.approx(ours.mean() / others.mean(axis=0).min(), rel=1e-12)
-
     there = [ours[i].mean() / others[i].mean(axis=0).min() for i in rng.integers(20, size=(4000, 20))]
-    assert (found.interval.low, found.interval.high) == pytest.approx(np.quantile(there, [0.025, 0.975]), abs=0.004)
-    assert m.hindsight(others[:, 0], others[:, :1]).interval.low == 1.0  # beside itself, whatever is drawn
+    assert (found.interval.low, found.interval.high) == pytest.approx(np.quantile(there, [0.025, 0.975]), abs=0.025)
+    itself = m.hindsight(others[:, 0], others[:, :1]).interval
+    assert (itself.low, itself.high) == pytest.approx((1.0, 1.0))
 
 
-def test_hindsight_picks_the_best_anew_in_each_resample():
-    """Two that are equal by chance alone: the better of two on the same draw is better than either."""
+def test_hindsight_picks_the_best_anew_without_each_seed():
+    """Two that are equal by chance alone: the better of two on the same seeds is better than either."""
     rng = np.random.default_rng(6)
     ours, twins = np.ones(10), 1 + 0.2 * rng.random((10, 2))
     found = m.hindsight(ours, twins)
     one = m.hindsight(ours, twins[:, [found.best]])
     assert found.ratio == one.ratio
-    assert (found.resampled >= one.resampled).all()
-    assert (found.resampled > one.resampled).any()
+    assert (found.without >= one.without).all()
+    assert (found.without > one.without).any()
 
 
 def test_hindsight_without_common_seeds_is_refused():
@@ -211,40 +212,67 @@ def test_curves():
     assert mean_regret(STEPS) == pytest.approx([2.0, 1.0, 2.5 / 3])
 
 
-def test_student_is_scipys_interval():
-    values = np.random.default_rng(0).exponential(size=(12, 4))
-    interval = student(values, level=0.9)
-    reference = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
-    assert interval.low == pytest.approx(reference.low)
-    assert interval.high == pytest.approx(reference.high)
-    assert interval.mean == pytest.approx(values.mean(axis=0))
+def test_the_interval_of_signed_values_is_students():
+    values = np.random.default_rng(0).normal(0.5, 1, size=(12, 4))
+    found = interval(values, signed=True)
+    reference = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert found.low == pytest.approx(reference.low)
+    assert found.high == pytest.approx(reference.high)
+    assert found.mean == pytest.approx(values.mean(axis=0))
 
 
-def test_bootstrap_of_many_seeds_is_the_normal_interval_and_is_reproducible():
-    values = np.random.default_rng(1).standard_normal((400, 3))
-    interval, again = bootstrap(values, resamples=4000), bootstrap(values, resamples=4000)
-    half = 1.96 * values.std(axis=0) / 20
-    assert interval.low == pytest.approx(values.mean(axis=0) - half, abs=0.012)
-    assert interval.high == pytest.approx(values.mean(axis=0) + half, abs=0.012)
-    assert (interval.low == again.low).all()
+@pytest.mark.parametrize("law", [law for law in LAWS if "stuck" not in law])
+def test_intervals_of_five_seeds_hold_the_mean_as_often_as_they_say(law):
+    """20,000 experiments: coverage is known to 0.15%. The percentile bootstrap has 73 to 84% here."""
+    held, _ = of_means(interval, law, seeds=5, runs=20_000)
+    assert 0.93 <= held <= 0.985
+    assert of_means(percentile, law, seeds=5, runs=2000)[0] < 0.86
 
 
-@pytest.mark.parametrize("interval", [student, bootstrap])
-def test_intervals_cover_the_mean_about_as_often_as_they_say(interval):
-    """500 experiments of 30 seeds: 95% ± four standard errors, and the bootstrap's known shortfall of 1 to 2%."""
-    samples = np.random.default_rng(2).standard_normal((30, 500))
-    found = interval(samples)
-    assert 0.90 < np.mean((found.low <= 0) & (found.high >= 0)) < 0.985
+@pytest.mark.parametrize("others", [1, 3])
+def test_intervals_of_ratios_hold_them_as_often_as_they_say(others):
+    """1,500 experiments of five seeds, also where the best of the others is picked in hindsight."""
+    assert of_ratios("log-normal, σ = 1", others=others, seeds=5, runs=1500) >= 0.93
 
 
-def test_one_seed_says_nothing_and_none_is_refused():
-    alone = student(np.array([2.0]))
-    assert (alone.mean, alone.low, alone.high) == (2.0, -np.inf, np.inf)
+def test_regrets_that_have_no_logarithm_have_students_interval_and_say_so_by_going_below_0():
+    """0 on all seeds but one: without that one the mean is 0. Curves may begin so and have a logarithm later."""
+    late = np.array([1.0, 2.0, 3.0, 2.5])
+    found = interval(np.column_stack([[0.0, 0.0, 0.0, 8.0], late, -late, np.zeros(4)]))
+    signed = interval(np.array([0.0, 0.0, 0.0, 8.0]), signed=True)
+    assert (found.low[0], found.high[0]) == pytest.approx((signed.low, signed.high))
+    assert found.low[0] < 0
+    assert (found.low[1], found.high[1]) == pytest.approx((interval(late).low, interval(late).high))
+    assert found.low[1] > 0
+    assert found.high[2] == pytest.approx(-interval(late, signed=True).low)
+    assert (found.low[3], found.high[3]) == (0.0, 0.0)
+
+
+def test_a_sample_that_is_far_from_0_has_students_interval():
+    values = 1e6 + np.arange(7.0)
+    ours, plain = interval(values), interval(values, signed=True)
+    assert (ours.low, ours.high) == pytest.approx((plain.low, plain.high), rel=1e-9)
+
+
+def test_cases_with_seeds_of_their_own_have_welchs_degrees_of_freedom():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(5, 1, 6), rng.normal(3, 4, 9)
+    without = [m.means_without(a) - b.mean(), a.mean() - m.means_without(b)]
+    found = m.jackknife(a.mean() - b.mean(), without, signed=True)
+    reference = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((reference.low, reference.high))
+
+
+def test_too_few_seeds_say_nothing_and_none_is_refused():
+    for seeds in (1, 2):
+        few = interval(np.arange(1.0, 1 + seeds))
+        assert (few.low, few.high) == (-np.inf, np.inf)
+        assert few.written() == "below 3 seeds: none"
+        assert few.band() == (few.mean, few.mean)
+    assert m.hindsight([1.0, 2.0, 3.0], np.zeros((3, 1))).interval.known is False  # infinite
     for bad in (np.zeros((0, 3)), np.array(1.0)):
         with pytest.raises(InvalidInput, match=r"a row for each seed|rows of numbers"):
-            student(bad)
-    with pytest.raises(InvalidInput, match="level"):
-        bootstrap(np.ones(3), level=95)
+            interval(bad)
 
 
 def test_overlap():

@@ -10,7 +10,7 @@ import driftwise as dw
 from driftwise.lab import statistics
 from driftwise.lab.results import line
 from driftwise.lab.suites import suite
-from driftwise.lab.trials import Contender, Trial, changes_of, checkpoints
+from driftwise.lab.trials import Contender, Trial, changes_of, checkpoints, name_of
 
 WINDOW = Contender("window", "sw-gp-ucb", (("window", 10),))
 DENG = suite("deng").quick()
@@ -27,7 +27,8 @@ def test_the_figures_are_those_of_the_steps():
     regret, best = np.array([s.regret for s in steps]), np.array([s.best for s in steps])
     result, timing, r = trial().perform()
     assert r.tolist() == regret.tolist()
-    assert result.key == timing.key == "deng/abrupt T=50 sw-gp-ucb:window=10 seed=0001"
+    assert result.key == timing.key == trial().key
+    assert name_of(result.key) == "deng/abrupt T=50 sw-gp-ucb:window=10 seed=0001"
     assert (result.suite, result.case, result.policy, result.seed, result.horizon) == (
         "deng",
         "abrupt",
@@ -62,7 +63,7 @@ def test_keys_tell_apart_what_differs_and_nothing_else():
         trial(case="slow"),
         trial(shuffled),
         trial(kernel),
-        trial(replace(WINDOW, name="x")),
+        trial(replace(WINDOW, name="gp-ucb")),
     ]
     trials += [replace(trial(), horizon=40), replace(trial(), suite="other")]
     trials.append(replace(trial(), case=suite("deng").case("abrupt")))  # 50 of 500 steps: no change within them
@@ -118,7 +119,7 @@ class Hourly:
 
 def test_where_time_is_real_policies_are_told_it_and_regret_is_integrated_over_it():
     class Case:
-        name, horizon = "hourly", 50
+        name, horizon, make = "hourly", 50, Hourly
 
         def environment(self, seed):
             return Hourly(DENG.case("slow").environment(seed))

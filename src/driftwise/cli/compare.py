@@ -16,7 +16,7 @@ from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
 from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
-from driftwise.lab.statistics import student
+from driftwise.lab.statistics import INTERVAL, interval
 from driftwise.lab.trials import Trial, TrialOutcome
 
 WORLD = "deng-abrupt"
@@ -123,14 +123,14 @@ def _record(outcome: TrialOutcome) -> dict[str, Any]:
 
 def _print(outcomes: Sequence[TrialOutcome], labels: Sequence[str], title: str) -> None:
     totals = {
-        label: student(np.array([float(o.regret.sum()) for o in outcomes if o.result.policy == label]))
-        for label in labels
+        label: interval([float(o.regret.sum()) for o in outcomes if o.result.policy == label]) for label in labels
     }
     means = [float(total.mean) for total in totals.values()]
     horizon = outcomes[0].result.horizon
     rows = []
     for label, total in totals.items():
         seconds = np.mean([o.timing.mean for o in outcomes if o.result.policy == label])
-        interval = f"{max(float(total.low), 0):.1f} – {total.high:.1f}" if np.isfinite(total.high) else "one seed: none"
-        rows.append((label, f"{total.mean:.1f}", interval, f"{total.mean / horizon:.3f}", f"{1e6 * seconds:.0f}"))
+        figures = f"{total.mean:.1f}", total.written(".1f"), f"{total.mean / horizon:.3f}", f"{1e6 * seconds:.0f}"
+        rows.append((label, *figures))
     show.out().print(show.table(title, HEADER, rows, best=[means.index(min(means))]))
+    show.say((INTERVAL, "dim"))

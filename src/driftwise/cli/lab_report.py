@@ -53,7 +53,7 @@ def report(
     results = read(folder)
     if not len(results):
         raise InvalidInput(f"the results in {folder} are empty; make some with: driftwise lab run --out {folder}")
-    inside = [look_inside(results, run, parse.policy) for run in runs]
+    inside = [look_inside(results, run, parse.entrant, parse.case) for run in runs]
     found = digest(results, manifest=manifest(folder), failed=len(failures(folder)))
     out.parent.mkdir(parents=True, exist_ok=True)
     beside = out.with_name(f"{out.stem}_files")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from driftwise import text
 from driftwise.cli import failure, files, limits, parse, recording, show
 from driftwise.cli.options import Jobs, Policies
 from driftwise.errors import InvalidInput
@@ -36,7 +37,7 @@ def run(
     minimize: recording.Minimize = False,
     time: recording.Time = None,
     gaps: recording.Gaps = "refuse",
-    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
+    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*', 'deng/abrupt'.")] = "*",
     seeds: Annotated[
         int | None,
         typer.Option(min=1, help="Worlds and noises of each case, counted from --first; the case's own if not given."),
@@ -129,7 +130,7 @@ def _note(folder: Folder, asked: dict[str, Any]) -> None:
     from driftwise.lab.results import manifest
 
     before, now = manifest(folder.path), versions()
-    if before and before["versions"] != now:
+    if before and before["versions"] | {"driftwise": ""} != now | {"driftwise": ""}:  # that of ours is in every key
         failure.tell(
             f"results in {folder.path} were made with {_said(before['versions'])}; now it is {_said(now)}",
             "they may differ in the last digits; give another --out to keep them apart",
@@ -166,6 +167,8 @@ def _report(account: Account, out: Path) -> None:
     rate = account.done / account.seconds if account.seconds > 0 else 0.0
     there = f", {account.there} were there already" if account.there else ""
     console.print(f"{account.done} runs in {account.seconds:.1f} s ({rate:.1f} a second){there}")
+    if account.stale:
+        console.print(f"{text.counted(account.stale, 'older result')} of other code or defaults were removed")
     if account.done:
         console.print(f"{account.share:.0%} of {account.cpu:.1f} s of CPU were spent inside policies and environments")
     if account.failed:

@@ -28,7 +28,7 @@ STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
 def table(
     folder: Annotated[Path, typer.Argument(help="A folder of results, made by: driftwise lab run")] = Path("results"),
     suite: Annotated[str, typer.Option(help="Only the suites whose name is like this.")] = "*",
-    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*'.")] = "*",
+    case: Annotated[str, typer.Option(help="Only the cases whose name is like this: 'abrupt*', 'deng/abrupt'.")] = "*",
     brief: Annotated[bool, typer.Option("--brief", help="Only the standings over each suite.")] = False,
     of: Annotated[
         str | None, typer.Option(help="Policies like this, 'auto*', beside the best of all the others, case by case.")
@@ -41,37 +41,47 @@ def table(
     "≤ 5%" is the share of steps within 5% of the optimum, "back" the median number of steps after an abrupt change
     until regret is what it was, "slope" that of ln R(t) against ln t, "per step" the time the policy takes. A ratio is
     mean regret over the best policy's on the same case; with --of, over the best of those that are not like it, with
-    the interval in which it lies on resampled seeds, the best picked anew. docs/lab.md has the definitions.
+    its interval, for which the best is picked anew whenever a seed is left out. docs/lab.md has the definitions.
     """
     if of is not None:
         _one_beside_others(folder, suite, case, of, brief=brief, as_json=as_json)
         return
+    from driftwise.lab.cases import like
     from driftwise.lab.results import failures, read
+    from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import case_tables, cautions, standings
 
-    shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and fnmatchcase(t.place[1], case)]
+    shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and like(case, *t.place[:2])]
     if not shown:
         raise NotFoundError(f"no case in {folder} is called {case!r} in a suite called {suite!r}")
     suites = {name: list(group) for name, group in groupby(shown, key=lambda t: t.place[0])}
+    failed = len(failures(folder))
     if as_json:
         cases = [] if brief else [_record(t) for t in shown]
-        show.as_json({"cases": cases, "suites": {n: [asdict(s) for s in standings(g)] for n, g in suites.items()}})
+        ranked = {n: [asdict(s) for s in standings(g)] for n, g in suites.items()}
+        show.as_json({"cases": cases, "suites": ranked, "failed": failed})
         return
     console = show.out()
     for name, group in suites.items():
         for t in [] if brief else group:
             console.print(_case(t))
         console.print(_standings(name, standings(group)))
-    for caution in cautions(shown):
+    for caution in cautions(shown) if brief else [INTERVAL, *cautions(shown)]:
         show.say((caution, "dim"))
-    failed = len(failures(folder))
+    _tell(failed, folder)
+
+
+def _tell(failed: int, folder: Path) -> None:
     if failed:
-        failure.tell(f"{counted(failed, 'run')} failed; {folder / 'failures.jsonl'} says why")
+        are = "is" if failed == 1 else "are"
+        failure.tell(f"{counted(failed, 'run')} failed and {are} in no table: {folder / 'failures.jsonl'} says why")
 
 
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
     """How far the policies like `of` are from the best of the others, picked when all is over."""
-    from driftwise.lab.results import read
+    from driftwise.lab.cases import like
+    from driftwise.lab.results import failures, read
+    from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import contests, overall
 
     results = read(folder)
@@ -79,13 +89,15 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
     chosen = [policy for policy in policies if fnmatchcase(policy, of)]
     if not chosen:
         raise NotFoundError(f"no policy in {folder} is called {of!r}; there are {', '.join(policies)}")
-    found = [c for c in contests(results, chosen) if fnmatchcase(c.place[0], suite) and fnmatchcase(c.place[1], case)]
+    found = [c for c in contests(results, chosen) if fnmatchcase(c.place[0], suite) and like(case, *c.place[:2])]
     if not found:
         raise NotFoundError(f"no case in {folder} has policies like {of!r} and others beside them, on the same seeds")
     suites = {name: list(group) for name, group in groupby(found, key=lambda c: c.place[0])}
+    failed = len(failures(folder))
     if as_json:
         cases = [] if brief else [_contest(c) for c in found]
-        show.as_json({"cases": cases, "suites": {n: [asdict(o) for o in overall(g)] for n, g in suites.items()}})
+        ranked = {n: [asdict(o) for o in overall(g)] for n, g in suites.items()}
+        show.as_json({"cases": cases, "suites": ranked, "failed": failed})
         return
     console = show.out()
     for name, group in suites.items():
@@ -94,16 +106,18 @@ def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: b
                 []
                 if brief
                 else [
-                    (c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, _between(c.ratio.interval, c.seeds))
+                    (c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, _between(c.ratio.interval))
                     for c in group
                     if c.policy == o.policy
                 ]
             )
             rows += [
-                ("on average", "", "", "", _between(o.mean, o.seeds)),
-                ("at worst", "", "", o.worst_case, _between(o.worst, o.seeds)),
+                ("on average", "", "", "", _between(o.mean)),
+                ("at worst", "", "", o.worst_case, _between(o.worst)),
             ]
             console.print(show.table(f"{name}: {o.policy} beside the best of the others", CONTESTS, rows))
+    show.say((INTERVAL, "dim"))
+    _tell(failed, folder)
 
 
 def _contest(c: Contest) -> dict[str, Any]:
@@ -112,9 +126,9 @@ def _contest(c: Contest) -> dict[str, Any]:
     return {"suite": suite, "case": case, "horizon": horizon, **regrets, "ratio": asdict(c.ratio.interval)}
 
 
-def _between(ratio: Interval, seeds: int) -> str:
-    """One seed has no interval."""
-    return f"{ratio.mean:.2f}" + (f" ({ratio.low:.2f}-{ratio.high:.2f})" if seeds > 1 else "")
+def _between(ratio: Interval) -> str:
+    """Too few seeds have no interval."""
+    return f"{ratio.mean:.2f}" + (f" ({ratio.written('.2f', '-')})" if ratio.known else "")
 
 
 def _case(t: CaseTable) -> Any:
@@ -122,16 +136,16 @@ def _case(t: CaseTable) -> Any:
     known = f", P_T = {t.variation:.3g}" if math.isfinite(t.variation) else ""
     title = f"{suite}/{case}, T = {horizon}, {counted(t.seeds, 'seed')}{known}"
     winners = [i for i, line in enumerate(t.lines) if line.winner]
-    return show.table(title, HEADER, [_row(line, t.seeds) for line in t.lines], best=winners)
+    return show.table(title, HEADER, [_row(line) for line in t.lines], best=winners)
 
 
-def _row(line: Line, seeds: int) -> tuple[str, ...]:
+def _row(line: Line) -> tuple[str, ...]:
     mark = "★" if line.winner else "○" if line.level_with else ""
     back = "" if line.recovery is None else "never" if math.isinf(line.recovery) else f"{line.recovery:.0f}"
     return (
         f"{mark or ' '} {line.policy}",
         f"{line.regret.mean:.4g}",
-        f"{line.regret.low:.4g} – {line.regret.high:.4g}" if seeds > 1 else "one seed: none",
+        line.regret.written(),
         f"{line.within[1]:.0%}",
         back,
         "" if math.isnan(line.exponent) else f"{line.exponent:.2f}",

@@ -17,6 +17,7 @@ from driftwise.policies.registry import ORACLE
 from driftwise.spaces import Choice, Float, Int, Parameter, Space
 
 if TYPE_CHECKING:
+    from driftwise.lab.cases import Case
     from driftwise.lab.trials import Contender, Entrant
 
 KERNELS = "rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear"
@@ -48,6 +49,28 @@ def entrants(specs: Iterable[str]) -> list[Entrant]:
         name, options = named(spec, what="a policy")
         found += references(options) if name == ORACLE else [policy(spec)]
     return found
+
+
+def entrant(spec: str) -> Entrant:
+    """One policy as `entrants` reads them, as a table prints it."""
+    return entrants([spec])[0]
+
+
+def case(suite: str, name: str) -> Case:
+    """A case by its names, as tables print them: of a suite, or a world of --env.
+
+    >>> case("deng", "abrupt").horizon, case("environments", "still:noise_std=0.2").environment().noise.std
+    (500, 0.2)
+    """
+    from driftwise.lab import named as worlds
+    from driftwise.lab import recordings, suites
+
+    if suite == recordings.SUITE:
+        raise InvalidInput(f"{suite}/{name} cannot be run again: its files are not kept with the results")
+    if suite != worlds.SUITE:
+        return suites.suite(suite).case(name)
+    with making(name):
+        return worlds.environments([named(name, what="an environment")]).cases[0]
 
 
 def named(spec: str, *, what: str) -> tuple[str, dict[str, Any]]:

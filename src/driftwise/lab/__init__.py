@@ -15,6 +15,6 @@ Read, in this order:
 """
 
 from driftwise.lab.run import run
-from driftwise.lab.statistics import Interval, bootstrap, cumulative_regret, mean_regret, regrets, student
+from driftwise.lab.statistics import Interval, cumulative_regret, interval, mean_regret, regrets
 
-__all__ = ["Interval", "bootstrap", "cumulative_regret", "mean_regret", "regrets", "run", "student"]
+__all__ = ["Interval", "cumulative_regret", "interval", "mean_regret", "regrets", "run"]

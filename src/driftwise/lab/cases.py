@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from driftwise import checks
 from driftwise.environments.world import SeededEnvironment
@@ -39,6 +40,15 @@ class Case:
         """A tenth of it: of the steps (20 at least) and of the seeds (2 at least)."""
         horizon, seeds = max(self.horizon // 10, LEAST_STEPS), max(self.seeds // 10, LEAST_SEEDS)
         return replace(self, horizon=min(horizon, self.horizon), seeds=min(seeds, self.seeds))
+
+
+def like(pattern: str, suite: str, case: str) -> bool:
+    """Whether a case has a name like this: its own, or SUITE/CASE as tables print it.
+
+    >>> like("abrupt*", "deng", "abrupt"), like("deng/abrupt", "deng", "abrupt"), like("slow", "deng", "abrupt")
+    (True, True, False)
+    """
+    return fnmatchcase(case, pattern) or fnmatchcase(f"{suite}/{case}", pattern)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from driftwise.environments import environment
 from driftwise.environments.world import SeededEnvironment
 from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
-from driftwise.lab.statistics import Interval, student
+from driftwise.lab.statistics import Interval, interval
 from driftwise.lab.traces import Trace, optima, trace, truth
 from driftwise.lab.trials import Contender, Trial, TrialOutcome, changes_of
 from driftwise.records import Array
@@ -138,9 +138,9 @@ def scene(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome], closeups: I
         seeds={label: len(its) for label, its in made.items()},
         variation=mean_variation(worlds, horizon),
         changes=changes_of(world, horizon),
-        totals={label: student(total) for label, total in totals.items()},
-        beside={label: student(totals[labels[0]][: len(total)]) for label, total in totals.items()},
-        curves={label: student(np.cumsum(r, axis=1)) for label, r in regret.items()},
+        totals={label: interval(total) for label, total in totals.items()},
+        beside={label: interval(totals[labels[0]][: len(total)]) for label, total in totals.items()},
+        curves={label: interval(np.cumsum(r, axis=1)) for label, r in regret.items()},
         seconds={label: float(np.mean([o.timing.mean for o in its])) for label, its in made.items()},
         shown=world.seed,
         candidates=points[:, 0],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from driftwise.lab import statistics
 from driftwise.lab.results import Results
-from driftwise.lab.statistics import Interval, bootstrap, thin
+from driftwise.lab.statistics import Interval, interval, thin
 from driftwise.lab.tables import CaseTable, Line, Place, Ranking, case_tables, standings
 from driftwise.lab.trials import checkpoints
 from driftwise.records import Array
@@ -97,7 +97,7 @@ def _case(results: Results, table: CaseTable) -> CaseView:
     steps = np.array(checkpoints(table.place[2]))
     drawn = thin(len(steps), POINTS)
     column = {policy: rows[:, j] for j, policy in enumerate(policies)}
-    curves = tuple(bootstrap(results.curves(column[line.policy])[:, drawn]) for line in table.lines)
+    curves = tuple(interval(results.curves(column[line.policy])[:, drawn]) for line in table.lines)
     return CaseView(table, steps[drawn], curves, results.changes[int(rows[0, 0])])
 
 

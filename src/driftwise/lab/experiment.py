@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from importlib.metadata import version
 
 from driftwise import checks
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
-from driftwise.lab.cases import Case, Suite
+from driftwise.lab.cases import Case, Suite, like
 from driftwise.lab.engine import Engine, Failure, cpu_since_last, replies
 from driftwise.lab.results import Folder
 from driftwise.lab.trials import Entrant, Trial
 
+ELSEWHERE = "its code changed while it ran, or is another one where it ran; use the same everywhere"
 MOST = 1_000_000  # trials of an experiment: all are listed before the first is run
 
 
@@ -38,7 +38,7 @@ def plan(
         (suite.name, _sized(case, horizon, seeds))
         for suite in suites
         for case in suite.cases
-        if fnmatchcase(case.name, pattern)
+        if like(pattern, suite.name, case.name)
     ]
     if not sized:
         raise NotFoundError(f"no case is called {pattern!r} in these suites; see: driftwise suites")
@@ -51,7 +51,7 @@ def plan(
         for seed in range(first, first + case.seeds)
         for contender in contenders
     ]
-    if len({trial.key for trial in trials}) < len(trials):
+    if len({trial.name for trial in trials}) < len(trials):
         raise InvalidInput("each policy and each suite can be given once; drop the repeated one or change an option")
     return trials
 
@@ -87,6 +87,7 @@ class Account:
 
     asked: int
     there: int  # done before this run
+    stale: int  # made by other code or defaults, and removed
     done: int
     failed: int
     seconds: float
@@ -107,16 +108,18 @@ def conduct(
     tell: Callable[[str], None] = lambda key: None,
 ) -> Account:
     """Runs what is missing in the folder. `tell` is called with the key of each trial that ended, well or not."""
-    missing = [trial for trial in trials if trial.key not in folder.done]
+    keys = [trial.key for trial in trials]
+    stale = folder.drop_other_code(keys)
+    missing = [trial for trial, key in zip(trials, keys, strict=True) if key not in folder.done]
     began, cpu, useful, failed = time.perf_counter(), 0.0, 0.0, 0
     with closing(replies(missing, engine)) as said:
         for reply in said:
             cpu += reply.cpu
             for answer in reply.answers:
                 trial = missing[answer.number]
-                if isinstance(answer, Failure):
+                if isinstance(answer, Failure) or answer.value.result.key != trial.key:
                     failed += 1
-                    folder.failed(trial.key, answer.problem)
+                    folder.failed(trial.key, answer.problem if isinstance(answer, Failure) else ELSEWHERE)
                 else:
                     result, timing, _ = answer.value
                     folder.append(result, timing)
@@ -125,6 +128,7 @@ def conduct(
     return Account(
         asked=len(trials),
         there=len(trials) - len(missing),
+        stale=stale,
         done=len(missing) - failed,
         failed=failed,
         seconds=time.perf_counter() - began,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
-from driftwise.environments import environment, options_of
+from driftwise.environments import ENVIRONMENTS, environment, options_of
 from driftwise.environments.world import SeededEnvironment
 from driftwise.lab.cases import Case, Suite
 
@@ -29,10 +29,22 @@ def _case(name: str, options: dict[str, Any]) -> Case:
     horizon = environment(name, **options).horizon  # what cannot be made is refused now
     given = tuple(sorted((option, value) for option, value in options.items() if option != "horizon"))
     written = ",".join(f"{option}={value}" for option, value in given)
-    return Case(f"{name}:{written}" if written else name, partial(_made, name, given), horizon, SEEDS)
+    return Case(f"{name}:{written}" if written else name, Named(name, given), horizon, SEEDS)
 
 
-def _made(name: str, options: Options, *, seed: int, horizon: int) -> SeededEnvironment:
-    """The world, laid out for the horizon where it can be; the name is looked up where the trial is run."""
-    laid_out = {"horizon": horizon} if "horizon" in options_of(name) else {}
-    return environment(name, seed=seed, **dict(options) | laid_out)
+@dataclass(frozen=True)
+class Named:
+    """Makes worlds of a name and options. The name is looked up where the trial is run."""
+
+    name: str
+    options: Options
+
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        """What its `stamp` counts: the function or class, which has the defaults, and the options given."""
+        return ENVIRONMENTS.find(self.name), self.options
+
+    def __call__(self, *, seed: int, horizon: int) -> SeededEnvironment:
+        """The world, laid out for the horizon where it can be."""
+        laid_out = {"horizon": horizon} if "horizon" in options_of(self.name) else {}
+        return environment(self.name, seed=seed, **dict(self.options) | laid_out)

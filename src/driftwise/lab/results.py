@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
-from driftwise.lab.trials import Result, Timing
+from driftwise.lab.trials import Result, Timing, kind_of, name_of
 from driftwise.records import Array
 
 FILES = ("results.jsonl", "timings.jsonl", "failures.jsonl", "manifest.json", ".lock")
@@ -67,10 +67,12 @@ class Folder:
             raise
         for name in (RESULTS, TIMINGS):  # not before they are known to be ours
             _mended(self.path / name)
+        self._open()
+        self._synced = time.monotonic()
+
+    def _open(self) -> None:
         self._results = (self.path / RESULTS).open("ab")
         self._timings = (self.path / TIMINGS).open("ab")
-        self._failed: dict[str, str] = {}
-        self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -91,9 +93,25 @@ class Folder:
             os.fsync(self._results.fileno())
             self._synced = time.monotonic()
 
+    def drop_other_code(self, keys: Iterable[str]) -> int:
+        """Removes what other code or defaults made of the same policies and cases, whatever the seed; says how many.
+
+        It is done before these are run: a table never has some seeds of one code and some of another.
+        """
+        codes = dict(map(kind_of, keys))
+        stale = {key for key in self.done if kind_of(key)[1] != codes.get(kind_of(key)[0], kind_of(key)[1])}
+        if stale:
+            for file in (self._results, self._timings):
+                file.flush()
+            for name in (RESULTS, TIMINGS):
+                lines = (self.path / name).read_bytes().splitlines(keepends=True)
+                _replace(self.path / name, [written for written in lines if key_of(written) not in stale])
+            self._open()
+            self.done -= stale
+        return len(stale)
+
     def failed(self, key: str, problem: str) -> None:
         """Notes a trial that raised; the next run tries it again."""
-        self._failed[key] = problem
         with (self.path / FAILURES).open("ab") as file:
             file.write(line({"key": key, "problem": problem}))
 
@@ -115,10 +133,11 @@ class Folder:
 
     def _close_failures(self) -> None:
         path = self.path / FAILURES
-        still = {key_of(written): written for written in _mended(path)}
-        still = {key: written for key, written in still.items() if key not in self.done}
-        if still:
-            _replace(path, [still[key] for key in sorted(still)])
+        done = {name_of(key) for key in self.done}
+        still = {name_of(key_of(written)): written for written in _mended(path)}
+        kept = [still[name] for name in sorted(still) if name not in done]
+        if kept:
+            _replace(path, kept)
         else:
             path.unlink(missing_ok=True)
 
@@ -136,12 +155,10 @@ def _mended(path: Path) -> list[bytes]:
 
 
 def _sort(path: Path) -> None:
-    """Rewrites a file in the order of its keys, the first of equal ones kept, unless it is so already."""
+    """Rewrites a file in the order of its trials, the newest line of each kept, unless it is so already."""
     lines = path.read_bytes().splitlines(keepends=True)
-    first: dict[str, bytes] = {}
-    for written in lines:
-        first.setdefault(key_of(written), written)
-    ordered = [first[key] for key in sorted(first)]
+    newest = {name_of(key_of(written)): written for written in lines}
+    ordered = [newest[name] for name in sorted(newest)]
     if ordered != lines:
         _replace(path, ordered)
 
@@ -232,7 +249,10 @@ def read(path: str | os.PathLike[str]) -> Results:
         raise NotFoundError(f"there are no results in {folder}; make some with: driftwise lab run --out {folder}")
     read = list(_parsed(folder / RESULTS, _whole(folder / RESULTS), _head_and_curve))
     if not read:
-        raise NotFoundError(f"no run in {folder} has ended yet; go on with: driftwise lab run --out {folder}")
+        failed = len(failures(folder))
+        none = f"all {failed} runs in {folder} failed; {FAILURES} says why"
+        said = none if failed else f"no run in {folder} has ended yet"
+        raise NotFoundError(f"{said}; go on with: driftwise lab run --out {folder}")
     timings = {t["key"]: t for t in _parsed(folder / TIMINGS, _whole(folder / TIMINGS), json.loads)}
     return _columns([head for head, _ in read], [curve for _, curve in read], timings)
 
@@ -270,8 +290,8 @@ def _whole(path: Path) -> Iterator[bytes]:
 
 
 def _columns(heads: list[dict[str, Any]], curves: list[bytes], timings: Mapping[str, Any]) -> Results:
-    unique = {head["key"]: i for i, head in reversed(list(enumerate(heads)))}
-    rows = [unique[key] for key in sorted(unique)]
+    newest = {name_of(head["key"]): i for i, head in enumerate(heads)}
+    rows = [newest[name] for name in sorted(newest)]
     heads, curves = [heads[i] for i in rows], [curves[i] for i in rows]
     spent = [timings.get(head["key"], {}) for head in heads]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.lab.cases import Case
 from driftwise.lab.results import Results
-from driftwise.lab.suites import SUITES
 from driftwise.lab.traces import Trace, optima, trace, truth
 from driftwise.lab.trials import Entrant, changes_of
 from driftwise.records import Array
@@ -57,13 +57,13 @@ def wanted(written: str) -> Wanted:
     return Wanted(policy, suite, case, int(seed))
 
 
-def look_inside(results: Results, run: Wanted, entrant: Callable[[str], Entrant]) -> RunView:
-    """Runs the trial again; `entrant` makes a contender from a policy as it was written."""
+def look_inside(
+    results: Results, run: Wanted, entrant: Callable[[str], Entrant], case_of: Callable[[str, str], Case]
+) -> RunView:
+    """Runs the trial again; `entrant` makes a contender, and `case_of` a case, from names as they were written."""
     row = _row(results, run)
-    if run.suite not in SUITES:
-        raise InvalidInput(f"{run.label} cannot be run again: {run.suite!r} is no suite of ours; see: driftwise suites")
     horizon = int(results.horizon[row])
-    case = replace(SUITES[run.suite].case(run.case), horizon=horizon)
+    case = replace(case_of(run.suite, run.case), horizon=horizon)
     world = case.environment(run.seed)
     points = world.space.points
     if points is None or points.shape[1] != 1:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,9 @@ from driftwise.records import Array, Step
 LEVEL = 0.05  # of significance
 SPAN = 10  # steps over which regret is averaged to see whether it is back
 NEAR = 0.05  # of the optimum: as good as back, however low regret was before
-RESAMPLES = 100_000  # beyond, an interval's ends no longer move
+SURE = 0.95  # how often an interval shall hold its figure
+LEAST_SEEDS = 3  # of an interval: with two, t is 12.7
+INTERVAL = "Intervals are 95%: Student's t on the logarithm, with the jackknife over seeds."  # under every table
 
 
 # --- of one run ------------------------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ def _sliding_mean(values: Array, span: int) -> Array:
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and where it may well lie: numbers, or (T,) where curves were averaged."""
+    """A figure and where it may well lie: numbers, or (T,) where curves were averaged."""
 
     mean: Array
     low: Array
@@ -123,53 +124,79 @@ class Interval:
         """Whether the two have a value in common, anywhere."""
         return bool(np.any((self.low <= other.high) & (other.low <= self.high)))
 
+    @property
+    def known(self) -> bool:
+        """Whether it has ends: too few seeds say nothing."""
+        return bool(np.all(np.isfinite(self.low) & np.isfinite(self.high)))
 
-def student(values: Array, *, level: float = 0.95) -> Interval:
-    """mean ± t_{n−1} s/√n over the first axis, the seeds; one seed alone says nothing, and its interval is infinite.
+    def written(self, form: str = ".4g", dash: str = " – ") -> str:
+        """Its ends in a table."""
+        return f"{self.low:{form}}{dash}{self.high:{form}}" if self.known else f"below {LEAST_SEEDS} seeds: none"
 
-    >>> interval = student(np.array([1.0, 2.0, 3.0]))
-    >>> round(float(interval.high), 3)
-    4.484
+    def band(self) -> tuple[Array, Array]:
+        """What a picture shows of it: nothing where it has no ends, and 0 to twice the highest mean at most."""
+        top, known = 2 * np.max(self.mean), np.isfinite(self.low) & np.isfinite(self.high)
+        low, high = np.maximum(self.low, np.minimum(self.mean, 0.0)), np.minimum(self.high, np.maximum(self.mean, top))
+        return np.where(known, low, self.mean), np.where(known, high, self.mean)
+
+
+def interval(values: ArrayLike, *, signed: bool = False) -> Interval:
+    """The 95% interval of the mean over the first axis, the seeds: that of `jackknife`.
+
+    `signed` values, such as differences, may have either sign: theirs is mean ± t s/√n.
+
+    >>> found = interval([1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> found.low.round(2).item(), found.high.round(2).item()
+    (1.25, 7.22)
+    >>> found = interval([-1.0, 0.0, 1.0, 2.0, 3.0], signed=True)
+    >>> found.low.round(2).item(), found.high.round(2).item()
+    (-0.96, 2.96)
     """
-    values, n = _seeds(values, level)
-    mean = values.mean(axis=0)
-    if n == 1:
-        return Interval(mean, np.full_like(mean, -np.inf), np.full_like(mean, np.inf))
-    half = stats.t.ppf((1 + level) / 2, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n)
-    return Interval(mean, mean - half, mean + half)
-
-
-def bootstrap(values: Array, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Interval:
-    """The mean over the first axis, between quantiles of the means of seeds drawn with replacement."""
-    values, _ = _seeds(values, level)
-    means = resampled_means(values, resamples=resamples, seed=seed)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return Interval(values.mean(axis=0), low, high)
-
-
-def resampled_means(values: Array, *, resamples: int = 2000, seed: int = 0) -> Array:
-    """The means over the first axis of seeds drawn with replacement: (resamples, …)."""
-    shares = _shares(len(values), checks.count("resamples", resamples, most=RESAMPLES), checks.seed("seed", seed))
-    return np.tensordot(shares, values, axes=1)
-
-
-@lru_cache(maxsize=8)
-def _shares(n: int, resamples: int, seed: int) -> Array:
-    """How much each of n seeds counts in each resample: (resamples, n). A report asks for it a thousand times."""
-    rng = np.random.default_rng(seed)
-    shares: Array = rng.multinomial(n, np.full(n, 1 / n), size=resamples) / n
-    shares.flags.writeable = False
-    return shares
-
-
-def _seeds(values: Array, level: float) -> tuple[Array, int]:
-    checks.probability("level", level)
     numbers = checks.numbers(values)
     if numbers is None or numbers.ndim == 0 or not np.all(np.abs(numbers) <= checks.LARGEST):
         raise InvalidInput(f"values must be rows of numbers up to 1e100, got {checks.shown(values)}")
     if not len(numbers):
         raise InvalidInput(f"values must have a row for each seed, at least one, got shape {numbers.shape}")
-    return numbers, len(numbers)
+    return jackknife(numbers.mean(axis=0), [means_without(numbers)], signed=signed)
+
+
+def means_without(values: Array) -> Array:
+    """The means over the first axis without each seed in turn: (seeds, …); of one seed alone, that of itself."""
+    return (values.sum(axis=0) - values) / (len(values) - 1) if len(values) > 1 else values
+
+
+def jackknife(whole: ArrayLike, without: Sequence[Array], *, signed: bool = False) -> Interval:
+    """The 95% interval of any figure of seeds, by Student's t on its logarithm: what every table and picture shows.
+
+    `whole` is the figure on all seeds, and each of `without`, (seeds, …), what it is without each seed in turn; there
+    is one for each case where cases have seeds of their own, and the degrees of freedom are Welch's. With the standard
+    error e of the logarithm and h = t e, the interval is the figure times and over exp(h + h²/2). The second term was
+    chosen by measurement (`benchmarks/intervals.py`): regrets are skewed to the right, and where the mean of a few of
+    them is too low its error is too low as well. A figure that is `signed`, or not above 0 on some of these seeds, has
+    no logarithm: its interval is ± t e of the figure itself, and may reach below 0. Fewer than 3 seeds of a case say
+    nothing, and neither does a figure that is infinite: then the ends are infinite.
+    """
+    figure, groups = np.asarray(whole, dtype=float), [np.asarray(group, dtype=float) for group in without]
+    sure = np.isfinite(figure) & np.all([np.isfinite(g).all(axis=0) for g in groups], axis=0)
+    if min(map(len, groups)) < LEAST_SEEDS or not sure.any():
+        return Interval(figure[()], np.full_like(figure, -np.inf)[()], np.full_like(figure, np.inf)[()])
+    positive = (not signed) & (figure > 0) & np.all([(g > 0).all(axis=0) for g in groups], axis=0)
+    with np.errstate(all="ignore"):
+        h = np.where(positive, _half_width([np.log(g) for g in groups]), 0.0)
+        factor, half = np.exp(h + h * h / 2), _half_width(groups)
+        low = np.where(positive, figure / factor, figure - half)
+        high = np.where(positive, figure * factor, figure + half)
+    return Interval(figure[()], np.where(sure, low, -np.inf)[()], np.where(sure, high, np.inf)[()])
+
+
+def _half_width(without: Sequence[Array]) -> Array:
+    """t e: e² = Σ v with v = (n − 1)/n Σ (θ_{−i} − θ̄)² a case, t with (Σ v)²/Σ (v²/(n − 1)) degrees of freedom."""
+    parts = np.array([(len(g) - 1) / len(g) * ((g - g.mean(axis=0)) ** 2).sum(axis=0) for g in without])
+    freedom = np.array([len(g) - 1.0 for g in without]).reshape(-1, *[1] * (parts.ndim - 1))
+    weights = parts / np.maximum(parts.sum(axis=0), np.finfo(float).tiny)
+    degrees = 1 / np.maximum((weights**2 / freedom).sum(axis=0), 1 / freedom.sum())
+    half: Array = stats.t.ppf((1 + SURE) / 2, degrees) * np.sqrt(parts.sum(axis=0))
+    return half
 
 
 # --- of several runs -------------------------------------------------------------------------------------------------
@@ -259,21 +286,21 @@ def ratio_to_best(means: ArrayLike, *, fixed: Sequence[int] | None = None) -> Ar
 
 @dataclass(frozen=True)
 class Hindsight:
-    """One policy beside the best of others, picked when all was over: mean regret over that one's, and as resampled."""
+    """One policy beside the best of others, picked when all was over: mean regret over that one's."""
 
     best: int  # of the others, on all seeds
     ratio: float
-    resampled: Array  # (resamples,)
+    without: Array  # (seeds,): the ratio without each seed in turn
 
     @property
     def interval(self) -> Interval:
-        return resampled_interval(self.ratio, self.resampled)
+        return jackknife(self.ratio, [self.without])
 
 
-def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed: int = 0) -> Hindsight:
+def hindsight(ours: ArrayLike, others: ArrayLike) -> Hindsight:
     """`ours`, (seeds,), beside the best column of `others`, (seeds, policies), on the same seeds.
 
-    Seeds are drawn with replacement, and the best is picked anew from each draw: who is best is chance, too.
+    The best is picked anew whenever a seed is left out: who is best is chance, too.
 
     >>> found = hindsight([1.0, 3.0], [[2.0, 1.0], [2.0, 9.0]])
     >>> found.best, found.ratio
@@ -282,16 +309,10 @@ def hindsight(ours: ArrayLike, others: ArrayLike, *, resamples: int = 2000, seed
     one, many = np.asarray(ours, dtype=float), np.asarray(others, dtype=float)
     if one.ndim != 1 or many.ndim != 2 or not many.size or len(one) != len(many):
         raise InvalidInput(f"ours and others must have the same seeds, and one at least, got {one.shape}, {many.shape}")
-    means = resampled_means(np.column_stack([many, one]), resamples=resamples, seed=seed)
-    whole, fixed = np.append(many.mean(axis=0), one.mean()), range(many.shape[1])
-    best = int(np.argmin(whole[:-1]))
-    return Hindsight(best, float(ratio_to_best(whole, fixed=fixed)[0, -1]), ratio_to_best(means, fixed=fixed)[:, -1])
-
-
-def resampled_interval(value: float, resampled: Array, *, level: float = 0.95) -> Interval:
-    """A figure, between the quantiles of what it was on resampled seeds."""
-    low, high = np.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(np.array(value), low, high)
+    table, fixed = np.column_stack([many, one]), range(many.shape[1])
+    whole = table.mean(axis=0)
+    ratio = float(ratio_to_best(whole, fixed=fixed)[0, -1])
+    return Hindsight(int(np.argmin(whole[:-1])), ratio, ratio_to_best(means_without(table), fixed=fixed)[:, -1])
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from driftwise.lab import statistics
 from driftwise.lab.results import Results
-from driftwise.lab.statistics import Interval, bootstrap
+from driftwise.lab.statistics import Interval, interval
 from driftwise.lab.trials import checkpoints
 from driftwise.policies.registry import ORACLE
 from driftwise.records import Array
@@ -65,7 +65,7 @@ def _line(
     seconds = results.seconds[rows]
     return Line(
         policy=policy,
-        regret=bootstrap(results.regret[rows]),
+        regret=interval(results.regret[rows]),
         winner=j == judged.winner,
         level_with=bool(judged.level_with[j]),
         p=float(judged.p[j]),
@@ -169,26 +169,35 @@ class Overall:
 
 def contests(results: Results, policies: Collection[str]) -> Iterator[Contest]:
     """Each of `policies` on each case, beside the best of all that are not among them, over their common seeds."""
-    for number, place in enumerate(results.cells):
+    for place in results.cells:
         run, rows = results.common(place)
         others = [j for j, policy in enumerate(run) if policy not in policies]
         if not len(rows) or not others:
             continue
         regret = results.regret[rows]
         for j in (j for j, policy in enumerate(run) if policy in policies):
-            found = statistics.hindsight(regret[:, j], regret[:, others], seed=number)
+            found = statistics.hindsight(regret[:, j], regret[:, others])
             best, means = others[found.best], regret.mean(axis=0).tolist()
             yield Contest(place, len(rows), run[j], means[j], run[best], means[best], found)
 
 
 def overall(found: list[Contest]) -> list[Overall]:
-    """The contests of one suite by policy, by their mean ratio. What was resampled for one case is not for another."""
+    """The contests of one suite by policy, by their mean ratio. A seed of one case has no part in another."""
     made = []
     for policy in dict.fromkeys(contest.policy for contest in found):
         own = [contest for contest in found if contest.policy == policy]
-        ratios, drawn = np.array([c.ratio.ratio for c in own]), np.array([c.ratio.resampled for c in own])
-        mean = statistics.resampled_interval(float(ratios.mean()), drawn.mean(axis=0))
-        worst = statistics.resampled_interval(float(ratios.max()), drawn.max(axis=0))
+        ratios = np.array([c.ratio.ratio for c in own])
+        mean, worst = (_over_cases(ratios, own, figure) for figure in (np.mean, np.max))
         fewest = min(contest.seeds for contest in own)
         made.append(Overall(policy, len(own), fewest, mean, worst, own[int(np.argmax(ratios))].place[1]))
     return sorted(made, key=lambda o: float(o.mean.mean))
+
+
+def _over_cases(ratios: Array, own: list[Contest], figure: Callable[..., Array]) -> Interval:
+    """A figure of the ratios of all cases, and what it is without each seed of each case in turn."""
+    without = []
+    for place, contest in enumerate(own):
+        table = np.tile(ratios, (len(contest.ratio.without), 1))
+        table[:, place] = contest.ratio.without
+        without.append(figure(table, axis=1))
+    return statistics.jackknife(figure(ratios), without)

@@ -6,18 +6,21 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from driftwise.environments.playback import LONGEST
-from driftwise.environments.world import Environment, SeededEnvironment
+from driftwise.environments.world import SeededEnvironment
 from driftwise.lab import statistics
 from driftwise.lab.cases import Case
 from driftwise.lab.run import run
-from driftwise.policies import AnyPolicy, options_of, policy
+from driftwise.lab.stamps import stamp
+from driftwise.policies import POLICIES, AnyPolicy, options_of, policy
 from driftwise.records import Array, Ask, Observation, Step
 
+CODE = " code="  # what follows the name of a trial in its key
 POINTS = 200  # of a regret curve, at most
 PERCENTS = (1, 5, 10)  # how near to the optimum is near
 
@@ -42,6 +45,13 @@ class Contender:
     name: str
     options: tuple[tuple[str, Any], ...] = ()
 
+    @property
+    def made_of(self) -> tuple[Any, ...]:
+        """What its `stamp` counts: the class, the policy inside it, if any, and all options, given or by default."""
+        cls, inner = POLICIES.find(self.name), dict(self.options).get("inner")
+        inner = inner if isinstance(inner, str) else None
+        return cls, POLICIES.find(inner) if inner else None, sorted(self.options), _defaults_of(cls, self.name, inner)
+
     def on(self, world: SeededEnvironment) -> AnyPolicy:
         """The policy on this world, given the world's kernel and noise variance unless its options say otherwise.
 
@@ -52,9 +62,18 @@ class Contender:
         return policy(self.name, world.space, **{k: v for k, v in known.items() if k in taken} | dict(self.options))
 
 
+@lru_cache(maxsize=1000)
+def _defaults_of(cls: type, name: str, inner: str | None) -> str:
+    """Of the options of a policy; the class is there so that another one under the same name has its own."""
+    return str([(option, known.default) for option, known in options_of(name, inner=inner).items()])
+
+
 @dataclass(frozen=True)
 class Trial:
-    """One run. `key` says all that its result depends on; results are stored and found again by it."""
+    """One run. `key` says all that its result depends on; results are stored and found again by it.
+
+    Results of one `name` are of one trial, and a newer one takes the place of an older one whose code was another.
+    """
 
     contender: Entrant
     suite: str
@@ -64,6 +83,11 @@ class Trial:
 
     @property
     def key(self) -> str:
+        """Its name, and the stamp of its code and defaults."""
+        return f"{self.name}{CODE}{stamp(self.contender, self.case.make)}"
+
+    @property
+    def name(self) -> str:
         """As "deng/abrupt T=500 sw-gp-ucb:window=50 seed=3"; options in order, however they were written."""
         options = ",".join(f"{name}={value!r}" for name, value in sorted(self.contender.options))
         # a shorter run is not a run of a smaller case: a --quick case may have its changes elsewhere
@@ -81,7 +105,8 @@ class Trial:
         policy_clock, world_clock = Clock(), Clock()
         world = world_clock(self.case.environment, self.seed)
         policy = Watched(policy_clock(self.contender.on, world), policy_clock)
-        steps = list(run(cast(AnyPolicy, policy), Timed(world, world_clock), self.horizon, seed=self.seed))
+        timed = Timed(world, world_clock, f"{self.suite}/{self.case.name}")
+        steps = list(run(cast(AnyPolicy, policy), timed, self.horizon, seed=self.seed))
         variation = world_clock(world.variation, self.horizon) if self.horizon <= LONGEST else math.inf
         result = summary(self, steps, world, variation=variation, restarts=getattr(policy.last, "restarts", None))
         seconds = [step.seconds for step in steps]
@@ -139,6 +164,25 @@ class TrialOutcome(NamedTuple):
     result: Result
     timing: Timing
     regret: Array = np.empty(0)  # (T,): r_t
+
+
+def name_of(key: str) -> str:
+    """The name of the trial with this key.
+
+    >>> name_of("deng/abrupt T=50 gp-ucb seed=0001 code=0123456789ab")
+    'deng/abrupt T=50 gp-ucb seed=0001'
+    """
+    return key.rpartition(CODE)[0] or key
+
+
+def kind_of(key: str) -> tuple[str, str]:
+    """What trials have in common that differ by seed alone, and their code.
+
+    >>> kind_of("deng/abrupt T=50 gp-ucb seed=0001 code=0123456789ab")
+    ('deng/abrupt T=50 gp-ucb', '0123456789ab')
+    """
+    name = name_of(key)
+    return name.rpartition(" seed=")[0], key[len(name) + len(CODE) :]
 
 
 def checkpoints(horizon: int) -> list[int]:
@@ -216,10 +260,10 @@ class Watched:
 
 
 class Timed:
-    """An environment whose time is taken; it has its seed already."""
+    """An environment whose time is taken; it has its seed already, and is called by the name of its case."""
 
-    def __init__(self, world: Environment, clock: Clock) -> None:
-        self.world, self.clock = world, clock
+    def __init__(self, world: SeededEnvironment, clock: Clock, name: str) -> None:
+        self.world, self.clock, self.name, self.space = world, clock, name, world.space
         if hasattr(world, "at"):
             self.at = world.at
 

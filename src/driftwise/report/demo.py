@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from driftwise.lab.demo import MEMORY, WIDTH, Scene
-from driftwise.lab.statistics import Interval
+from driftwise.lab.statistics import INTERVAL
 from driftwise.plots.beliefs import Panel, belief_over_time
 from driftwise.plots.regret import regret_curves
 from driftwise.plots.style import CSS, LIGHT, Theme, svg
@@ -30,7 +30,7 @@ def rows(scene: Scene) -> tuple[list[tuple[str, ...]], list[int]]:
         (
             label,
             f"{float(total.mean):.0f}",
-            between(total),
+            total.written(".0f"),
             f"{float(total.mean) / scene.horizon:.2f}",
             f"{scene.seeds[label]}",
             f"{1e6 * scene.seconds[label]:.0f}",
@@ -41,19 +41,9 @@ def rows(scene: Scene) -> tuple[list[tuple[str, ...]], list[int]]:
     return made, [means.index(min(means))]
 
 
-def between(interval: Interval) -> str:
-    """An interval in a cell; of a single run there is none."""
-    low, high = float(interval.low), float(interval.high)
-    return f"{max(low, 0):.0f} – {high:.0f}" if high < float("inf") else "–"
-
-
 def regret_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
     """R(t) of the policies that are shown in detail."""
-    curves = {
-        _short(label): (c.mean, *((c.low, c.high) if scene.seeds[label] > 1 else (c.mean, c.mean)))
-        for label, c in scene.curves.items()
-        if label in scene.closeups
-    }
+    curves = {_short(label): (c.mean, *c.band()) for label, c in scene.curves.items() if label in scene.closeups}
     return regret_curves(curves, changes=scene.changes, theme=theme, size=(6.4, 3.5))
 
 
@@ -88,8 +78,8 @@ def demo_page(scenes: Sequence[Scene], *, version: str) -> str:
             bullets(
                 "**Regret** of a step is the best reward there was minus the reward at the setting tried, both without "
                 "noise. R(T) is its sum over all T steps: lower is better, and a flat curve has found the optimum.",
-                f"**Bands and intervals** are 95% Student intervals of the mean over {most} seeds, and over {few} for "
-                "`auto`, which takes longer. A seed fixes both the environment and the noise, and all policies meet "
+                f"**Bands and intervals** are of the mean over {most} seeds, and over {few} for `auto`, which takes "
+                f"longer. {INTERVAL} A seed fixes both the environment and the noise, and all policies meet "
                 "the same ones.",
                 "**R-GP-UCB** forgets everything every H steps; **SW-GP-UCB** keeps the last w observations. "
                 f"H = w = {MEMORY} is a plain choice. The one of the paper's **Remark 2** follows from the horizon T "
@@ -137,8 +127,7 @@ def _finding(scene: Scene) -> str:
     label = min(others, key=lambda other: float(scene.totals[other].mean))
     best, beside = float(scene.totals[label].mean), float(scene.beside[label].mean)
     pairs = [(scene.totals[other], scene.beside[other]) for other in others]
-    several = min(scene.seeds.values()) > 1
-    apart = several and all(not total.overlaps(theirs) and total.mean < theirs.mean for total, theirs in pairs)
+    apart = all(not total.overlaps(theirs) and total.mean < theirs.mean for total, theirs in pairs)
     verdict = (
         "All the others do better than it, with intervals that do not overlap."
         if apart

@@ -58,7 +58,7 @@
     const c = cases[chosen], known = c.P == null ? "" : `, P_T = ${number(c.P)}`;
     $("about").textContent = `${c.suite}/${c.name}: T = ${c.T.toLocaleString("en")}, ${c.seeds} seed${c.seeds > 1 ? "s" : ""}${known}. ★ least mean regret, ○ not significantly worse.`;
     $("lines").innerHTML = c.lines.map(l => `<tr${l.mark == 2 ? " class=best" : ""}><th scope="row" data-v="${safe(data.policies[l.p])}">${["&emsp;", "○ ", "★ "][l.mark]}${safe(data.policies[l.p])}</th>`
-      + [[l.R, number(l.R)], [l.low_R, c.seeds > 1 ? `${number(l.low_R)} – ${number(l.high_R)}` : ""], [l.pv, l.mark == 2 ? "" : l.pv < 0.001 ? "< 0.001" : l.pv.toFixed(3)], [l.R / c.T, number(l.R / c.T)],
+      + [[l.R, number(l.R)], [l.low_R, l.low_R == null ? "none" : `${number(l.low_R)} – ${number(l.high_R)}`], [l.pv, l.mark == 2 ? "" : l.pv < 0.001 ? "< 0.001" : l.pv.toFixed(3)], [l.R / c.T, number(l.R / c.T)],
         [l.within, `${Math.round(l.within * 100)}%`], [l.back == null ? -1 : l.back, l.back == null ? "" : l.back < 0 ? "never" : l.back], [l.slope, l.slope == null ? "" : l.slope.toFixed(2)], [l.sec, seconds(l.sec)]]
         .map(([v, s]) => `<td data-v="${v}">${s}</td>`).join("") + "</tr>").join("");
     const file = $("files"); if (file) file.innerHTML = c.file ? ["png", "svg"].map(k => `<a href="${safe(data.folder)}/${safe(c.file)}.${k}">${k.toUpperCase()}</a>`).join(" · ") : "";

@@ -11,6 +11,7 @@ import numpy as np
 
 from driftwise.lab.digest import CaseView, Digest, SuiteView
 from driftwise.lab.run_view import RunView
+from driftwise.lab.statistics import INTERVAL
 from driftwise.lab.tables import Line, cautions
 from driftwise.report import results_pictures as pictures
 from driftwise.report.page import Html, address, bullets, data, page, prose, section, table, text
@@ -63,7 +64,7 @@ def lab_page(
 _METHOD = (
     "★ has the least mean regret R(T) over the seeds that all policies of the case have run. Those **not significantly "
     "worse** are within chance of it: Wilcoxon's signed-rank test seed by seed, Holm's correction over the policies, "
-    "level 5%. Intervals are 95% bootstrap intervals of the mean. A click shows a case below."
+    f"level 5%. {INTERVAL} A click shows a case below."
 )
 _HEAT = (
     "Mean regret over that of the best policy on the same case: 1 is the best in hindsight; the stronger the colour, "
@@ -85,18 +86,18 @@ _INSIDE = "Chosen runs, run again: the truth above, and what the policy believed
 def _lead(digest: Digest, views: Sequence[CaseView]) -> str:
     seeds = sorted({view.table.seeds for view in views})
     many = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0]) if seeds else "no"
+    failed = f" {digest.failed} runs failed and are not in it." if digest.failed else ""
     return (
         f"{digest.trials:,} runs: {len(digest.policies)} policies on {len(views)} cases of "
         f"{', '.join(suite.name for suite in digest.suites)}, {many} seeds each. All policies meet the same worlds and "
-        "the same noise; regret is exact, and lower is better."
+        f"the same noise; regret is exact, and lower is better.{failed}"
     )
 
 
 def _footer(digest: Digest, version: str) -> str:
     made = digest.manifest.get("versions", {})
     by = ", ".join(f"{name} {number}" for name, number in made.items())
-    failed = f" {digest.failed} runs failed and are not in it." if digest.failed else ""
-    return f"Made by driftwise {version}" + (f"; the results by {by}." if by else ".") + failed
+    return f"Made by driftwise {version}" + (f"; the results by {by}." if by else ".")
 
 
 def _finding(suite: SuiteView) -> str:
@@ -235,11 +236,12 @@ def payload(digest: Digest, *, folder: str) -> dict[str, Any]:
 
 
 def _case(view: CaseView, index: dict[str, int], folder: str) -> dict[str, Any]:
-    top = max(float(np.max(curve.high)) for curve in view.curves) or 1.0
+    drawn = [{"mean": curve.mean, **dict(zip(("low", "high"), curve.band(), strict=True))} for curve in view.curves]
+    top = max(float(np.max(curve["high"])) for curve in drawn) or 1.0
     lines = [
         _line(line, index[line.policy])
-        | {name: np.rint(getattr(curve, name) / top * UNIT).astype(int).tolist() for name in ("mean", "low", "high")}
-        for line, curve in zip(view.table.lines, view.curves, strict=True)
+        | {name: np.rint(values / top * UNIT).astype(int).tolist() for name, values in curve.items()}
+        for line, curve in zip(view.table.lines, drawn, strict=True)
     ]
     return {
         "name": view.place[1],

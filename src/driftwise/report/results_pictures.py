@@ -87,7 +87,7 @@ def _curve_rows(view: CaseView, prefix: tuple[object, ...] = ()) -> Iterator[tup
 def regret(view: CaseView, index: dict[str, int]) -> Picture:
     """R(t) of the best policies of a case."""
     curves = [
-        Regret(line.policy, index[line.policy], c.mean, c.low, c.high)
+        Regret(line.policy, index[line.policy], c.mean, *c.band())
         for line, c in list(zip(view.table.lines, view.curves, strict=True))[:SHOWN]
     ]
     steps, title = view.steps.astype(float), f"{view.place[0]}/{view.place[1]}"
