@@ -34,6 +34,14 @@ Token = Annotated[
         show_default=False,
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="How long a call may take in all if PATH is the address of a service. By default 10 seconds.",
+        show_default=False,
+    ),
+]
 ToFile = Annotated[
     str | None,
     typer.Option(

@@ -16,7 +16,7 @@ from typing import Annotated, Any, BinaryIO, TextIO
 import typer
 
 from driftwise.cli import files, parse, show
-from driftwise.cli.options import DEFAULT, File, Json, Name, Token
+from driftwise.cli.options import DEFAULT, File, Json, Name, Timeout, Token
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.spaces import Choice, Space
 from driftwise.study import Study
@@ -39,6 +39,7 @@ def import_log(
     ] = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Import observations from a CSV file with a header, from JSON lines, or from what `study export` wrote.
@@ -57,7 +58,7 @@ def import_log(
 
       driftwise study export prices --jsonl | driftwise study import other -
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     with opened(file) as text, show.progress("rows") as progress:
         task = progress.add_task(f"import {visible(Path(file).name)}", total=None)
         read = Counted(rows(text, study, key_column), lambda n: progress.update(task, completed=n))

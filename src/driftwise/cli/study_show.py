@@ -12,7 +12,7 @@ from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import FEW, Moment
 from driftwise.cli import files, show, study_status
 from driftwise.cli.chart import chart, legend
-from driftwise.cli.options import DEFAULT, File, Json, Name, Token
+from driftwise.cli.options import DEFAULT, File, Json, Name, Timeout, Token
 from driftwise.cli.over_time import over_time
 from driftwise.cli.study_words import in_context, setting
 from driftwise.errors import InvalidInput, NotFoundError
@@ -26,6 +26,7 @@ def show_study(
     name: Name,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     picture: Annotated[
         Path | None,
         typer.Option("--picture", "--png", help="Draw into this file instead: .png, .svg or .pdf.", metavar="FILE"),
@@ -56,7 +57,7 @@ def show_study(
 
       driftwise study show prices --parameter price --picture belief.svg
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     if picture is not None:
         from driftwise.plots.files import format_of  # loads the lab, which no other command of a study needs
 

@@ -61,6 +61,7 @@ class Opened:
         delta: float | None = None,
         context: Any = None,
         token: str | None = None,
+        timeout: float | None = None,
         **options: Any,
     ) -> None:
         """Create a study, or open it if it already exists with the same settings. `Study` explains the arguments."""
@@ -74,21 +75,29 @@ class Opened:
         }
         settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
         given = {part: value for part, value in settings.items() if value is not None}
-        self._make(name, described(space, policy, options, given), path, token)
+        self._make(name, described(space, policy, options, given), path, token=token, timeout=timeout)
 
     @classmethod
-    def of(cls, name: str, description: Description, *, path: Path | None = None, token: str | None = None) -> Self:
+    def of(
+        cls,
+        name: str,
+        description: Description,
+        *,
+        path: Path | None = None,
+        token: str | None = None,
+        timeout: float | None = None,
+    ) -> Self:
         """Create a study with this description, or open it if it exists with the same.
 
         >>> Study.of("more prices", study.description)
         Study('more prices', policy='auto', path=None)
         """
         study = cls.__new__(cls, path=path)
-        study._make(checks.name("a study's name", name), description, path, token)
+        study._make(checks.name("a study's name", name), description, path, token=token, timeout=timeout)
         return study
 
-    def _make(self, name: str, given: Description, path: Path | None, token: str | None) -> None:
-        remote.no_token(token)
+    def _make(self, name: str, given: Description, path: Path | None, **service: Any) -> None:
+        remote.no_service(**service)
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
@@ -96,7 +105,7 @@ class Opened:
         self._set_up(store, log, agreed, path)
 
     @classmethod
-    def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
+    def open(cls, name: str, *, path: Path, token: str | None = None, timeout: float | None = None) -> Self:
         """Open a study that already exists.
 
         >>> made = Study("prices", {"price": Float(5, 20)}, path="prices.db")
@@ -104,8 +113,8 @@ class Opened:
         Study('prices', policy='auto', path='prices.db')
         """
         if cls._at(path) is not cls:
-            return cls._at(path).open(name, path=path, token=token)
-        remote.no_token(token)
+            return cls._at(path).open(name, path=path, token=token, timeout=timeout)
+        remote.no_service(token=token, timeout=timeout)
         checks.name("a study's name", name)
         if path is None:
             raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
@@ -116,7 +125,7 @@ class Opened:
         return study
 
     @classmethod
-    def names(cls, path: Path, token: str | None = None) -> list[str]:
+    def names(cls, path: Path, token: str | None = None, timeout: float | None = None) -> list[str]:
         """The names of the studies in a file.
 
         >>> made = Study("prices", {"price": Float(5, 20)}, path="prices.db")
@@ -124,8 +133,8 @@ class Opened:
         ['prices']
         """
         if cls._at(path) is not cls:
-            return cls._at(path).names(path, token=token)
-        remote.no_token(token)
+            return cls._at(path).names(path, token, timeout)
+        remote.no_service(token=token, timeout=timeout)
         return open_store(path, create=False).names()
 
     def _set_up(self, store: Store, log: Log, description: Description, path: Path | None) -> None:
