@@ -110,7 +110,8 @@ class RemoteStudy(Study):
         return [wire.suggestion(each) for each in self._call("GET", "/pending")]
 
     def describe(self) -> Summary:
-        return Summary(self.name, self.path, self.description, wire.counts(self._call("GET")["counts"]))
+        found = self._call("GET")
+        return Summary(self.name, self.path, self.description, wire.counts(found["counts"]), found["awaited"])
 
     # --- what it says -------------------------------------------------------------------------------------------
 

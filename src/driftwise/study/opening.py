@@ -24,12 +24,13 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Summary:
-    """The definition of a study, and how many suggestions and rewards it has."""
+    """The definition of a study, how many suggestions and rewards it has, and how many are `pending()`."""
 
     name: str
     path: str | None
     description: Description
     counts: Counts
+    awaited: int
 
 
 class Opened:
@@ -152,8 +153,9 @@ class Opened:
         >>> study.describe().counts.rewards
         6
         """
-        counts = self._log.read(lambda view: view.counts)
-        return Summary(self.name, self._shown, self.description, counts)
+        patience = self.description.patience
+        counts, pending = self._log.read(lambda view: (view.counts, view.pending(patience)))
+        return Summary(self.name, self._shown, self.description, counts, len(pending))
 
     def close(self) -> None:
         """Close the file. It is never necessary: everything is on the disk, and the next call opens it again.
