@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,7 @@ class Diagnosis:
     matters: dict[str, float]
     moves: dict[str, float]
     outliers: tuple[int, ...] = ()  # the numbers of observations that more likely than not say nothing
-    says: tuple[str, ...] = field(init=False)  # how the world moves in sentences, the pace first
+    says: tuple[str, ...] = ()  # how the world moves in sentences, the pace first; they follow from the rest
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "says", tuple(_sentences(self)))

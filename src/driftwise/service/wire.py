@@ -58,8 +58,7 @@ def loaded(data: Mapping[str, Json]) -> Loaded:
 def diagnosis(data: Mapping[str, Json]) -> Diagnosis:
     change = None if data["change"] is None else Change(**data["change"])
     cycle = None if data["cycle"] is None else Cycle(**data["cycle"])
-    known = {name: value for name, value in data.items() if name != "says"}
-    return Diagnosis(**{**known, "change": change, "cycle": cycle, "outliers": tuple(data["outliers"])})
+    return Diagnosis(**{**data, "change": change, "cycle": cycle, "outliers": tuple(data["outliers"])})
 
 
 def moment(data: Mapping[str, Json]) -> Moment:
