@@ -38,7 +38,7 @@ from driftwise.errors import ConflictError, InvalidInput
 from driftwise.spaces import Box, as_space
 from driftwise.store import is_there, without_password
 from driftwise.study import Study, remote
-from driftwise.text import counted, visible
+from driftwise.text import counted, did_you_mean, visible
 
 
 def create(
@@ -192,6 +192,8 @@ def _replaced(study: Study, given: dict[str, Any]) -> dict[str, Any] | None:
         raise InvalidInput("the study has candidates and no ranges; leave out --float, --int and --choice")
     unknown = [name for name in given if name not in study.space.names]
     if unknown:
-        names = ", ".join(study.space.names)
-        raise InvalidInput(f"no parameter is called {unknown[0]!r:.80}; a fork has those of its study: {names}")
+        question, names = did_you_mean(unknown[0], study.space.names), ", ".join(study.space.names)
+        raise InvalidInput(
+            f"no parameter is called {unknown[0]!r:.80}; {question}a fork has those of its study: {names}"
+        )
     return dict(study.space.parameters) | given

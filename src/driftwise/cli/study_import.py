@@ -21,7 +21,7 @@ from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.spaces import Choice, Space
 from driftwise.study import Study
 from driftwise.study.readings import BATCH, OURS
-from driftwise.text import cell, counted, visible
+from driftwise.text import cell, counted, did_you_mean, visible
 
 STEP = 500  # rows between two signs of progress
 PARTS = ("params", "context", "measures")  # columns are params.NAME, and in JSON they may be objects
@@ -217,7 +217,9 @@ class Columns:
             return "key", ""
         names = ", ".join(map(visible, self.known))
         rest = "reward, at, key, std, repeats, failed, measures.NAME and number"
-        raise InvalidInput(f"column {column!r:.80} is unknown; there may be {names}, {rest}")
+        raise InvalidInput(
+            f"column {column!r:.80} is unknown; {did_you_mean(column, self.known)}there may be {names}, {rest}"
+        )
 
     def may_be_empty(self, column: str) -> bool:
         """Whether an empty cell is a value: that of a Choice which has it."""

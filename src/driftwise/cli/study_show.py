@@ -19,7 +19,7 @@ from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.records import Params, Recommendation
 from driftwise.study import Study
 from driftwise.study.slices import Slice, newest_context, slices
-from driftwise.text import counted
+from driftwise.text import counted, did_you_mean
 
 
 def show_study(
@@ -149,6 +149,7 @@ def _show_over_time(study: Study, picture: Path | None) -> None:
 def _only(parameter: str | None, drawn: list[Slice]) -> list[Slice]:
     found = [each for each in drawn if parameter in (None, each.name)]
     if not found:
-        names = ", ".join(each.name for each in drawn)
-        raise NotFoundError(f"no parameter is called {parameter!r:.80}; the study has {names}")
+        names = [each.name for each in drawn]
+        question = did_you_mean(parameter, names)
+        raise NotFoundError(f"no parameter is called {parameter!r:.80}; {question}the study has {', '.join(names)}")
     return found

@@ -22,6 +22,7 @@ from driftwise.service.connection import Connection
 from driftwise.store import Correction, Loaded, Outcome
 from driftwise.study import Description, Reading, Study, Summary, inputs
 from driftwise.study.opening import Path
+from driftwise.text import did_you_mean
 
 ROWS = 1000  # settings of one request that predicts
 
@@ -46,8 +47,9 @@ class RemoteStudy(Study):
         try:
             found = connection.call("GET", f"/studies/{wire.segment(name)}")
         except NotFoundError:
-            known = ", ".join(map(repr, cls.names(path, token, timeout)[:10])) or "none"
-            raise NotFoundError(f"{connection.address} has no study {name!r:.80}; it has {known}") from None
+            names = cls.names(path, token, timeout)
+            question, known = did_you_mean(name, names), ", ".join(map(repr, names[:10])) or "none"
+            raise NotFoundError(f"{connection.address} has no study {name!r:.80}; {question}it has {known}") from None
         study = cls.__new__(cls)
         study._attach(connection, name, Description.from_json(json.dumps(found["description"])))
         return study
