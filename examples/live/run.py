@@ -14,7 +14,7 @@ import httpx
 from outcome import picture, summary, table
 from plan import Span, at, controls, cost, phases
 from server import Knobs
-from stack import Stack, started
+from stack import Stack, started, wait
 
 from driftwise import Int, Study
 
@@ -37,8 +37,12 @@ def tune(stack: Stack) -> Study:
         seed=0,
     )
     time.sleep(WARM)
-    known = float(stack.query(cost("defaults"))[0]["value"][1])
-    study.observe(asdict(Knobs()), known)  # so that it begins at the defaults
+    found: list[dict[str, Any]] = []
+    wait(
+        lambda: bool(found.extend(stack.query(f"{cost('defaults')} > 0")) or found),
+        lambda: "Prometheus knows no cost of the defaults",
+    )
+    study.observe(asdict(Knobs()), float(found[0]["value"][1]))  # so that it begins at the defaults
     source = {"prometheus": stack.prometheus, "query": cost("tuned"), "apply": "flag"}
     waits = {"settle_seconds": SETTLE, "average_seconds": AVERAGE}
     httpx.put(f"{stack.driftwise}/v1/studies/web/source", json=source | waits, timeout=30).raise_for_status()
