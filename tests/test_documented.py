@@ -117,7 +117,7 @@ def test_every_command_is_in_the_reference(command):
 
 
 STUDY = typer.main.get_command(app).get_command(None, "study")
-SHARED = {"--path", "--token", "--json", "--help"}  # of nearly every command
+SHARED = {"--path", "--token", "--timeout", "--json", "--help"}  # of nearly every command
 
 
 @pytest.mark.parametrize("name", STUDY.list_commands(None))

@@ -51,9 +51,10 @@ def test_rewards_arrive_through_flags_and_prometheus_and_nothing_is_left(tempora
     assert "dashboard: http://127.0.0.1:" in done.stdout
     found = json.loads((tmp_path / "live.json").read_text())
     told = [one for one in found["told"] if not one["failed"]]
-    assert told
+    assert told[0]["params"] == {"level": 6, "slots": 16}  # the study begins with what the defaults cost
+    assert told[1:]
     shown = {name: {value for _, value in points} for name, points in found["knobs"].items()}
-    for one in told:  # the server took these settings, and Prometheus saw what they cost
+    for one in told[1:]:  # the server took these settings, and Prometheus saw what they cost
         assert all(one["params"][name] in values for name, values in shown.items())
         assert one["cost"] > 0
     assert (tmp_path / "live.png").read_bytes().startswith(b"\x89PNG")

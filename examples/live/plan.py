@@ -10,7 +10,7 @@ KILOBYTE = 0.5
 SLOT = 0.003
 OVER = "600ms"  # four scrapes
 
-PHASES = (("day", 0.16), ("night", 0.14), ("day", 0.12), ("new", 0.58))  # kind of load, share of the time
+PHASES = (("day", 0.22), ("night", 0.22), ("day", 0.2), ("new", 0.36))  # kind of load, share of the time
 LEVELS, SLOTS = (1, 4, 7, 9), (24, 16, 8, 1)
 LEAD = 0.12  # of the time of a control: it fills its cache, and is not measured
 

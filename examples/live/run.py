@@ -13,11 +13,14 @@ from typing import Any
 import httpx
 from outcome import picture, summary, table
 from plan import Span, at, controls, cost, phases
-from stack import Stack, started
+from server import Knobs
+from stack import Stack, started, wait
 
 from driftwise import Int, Study
 
 SETTLE, AVERAGE = 0.85, 0.5  # seconds; a setting is there after 0.2, and the average then looks back for 0.6
+WARM = 4.0  # seconds of load before the first look at a cost
+STEP = 0.35  # how far a setting may be from the one before, in the unit cube: one level, or a factor of 1.6 in slots
 HOLD = 0.07  # of the time, at the end: the recommended setting stands still
 SAY = 5.0  # seconds between two lines on the screen
 
@@ -26,12 +29,20 @@ def tune(stack: Stack) -> Study:
     """The study. From here on driftwise asks, hands out flags, waits, queries Prometheus, and tells."""
     study = Study(
         "web",
-        {"level": Int(1, 9), "slots": Int(1, 64, log=True)},
-        "auto-lean",
+        {"level": Int(4, 7), "slots": Int(8, 32, log=True)},
+        "auto",
+        max_step=STEP,
         path=stack.driftwise,
         direction="minimize",
         seed=0,
     )
+    time.sleep(WARM)
+    found: list[dict[str, Any]] = []
+    wait(
+        lambda: bool(found.extend(stack.query(f"{cost('defaults')} > 0")) or found),
+        lambda: "Prometheus knows no cost of the defaults",
+    )
+    study.observe(asdict(Knobs()), float(found[0]["value"][1]))  # so that it begins at the defaults
     source = {"prometheus": stack.prometheus, "query": cost("tuned"), "apply": "flag"}
     waits = {"settle_seconds": SETTLE, "average_seconds": AVERAGE}
     httpx.put(f"{stack.driftwise}/v1/studies/web/source", json=source | waits, timeout=30).raise_for_status()
@@ -96,7 +107,7 @@ def interrupt(*_: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=140.0, help="of load, of which the last part holds still")
+    parser.add_argument("--seconds", type=float, default=160.0, help="of load, of which the last part holds still")
     parser.add_argument("--controls", type=int, default=16, help="fixed settings to compare with")
     parser.add_argument("--out", type=Path, default=Path("report/live"), help="folder for the report")
     given = parser.parse_args()

@@ -16,6 +16,7 @@ from typing import Any
 
 from driftwise import checks
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
+from driftwise.text import did_you_mean
 
 IMPORTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 OFFERED = re.compile(r"[\w.-]{1,100}")  # neither ":" nor "," nor "=", which the command line needs
@@ -62,7 +63,8 @@ class Catalogue:
             if isinstance(name, str) and name in self.refused:
                 raise InvalidInput(self.refused[name])
             raise NotFoundError(
-                f"no {self.kind} is called {checks.shown(name)}; there are {', '.join(self.names())}; "
+                f"no {self.kind} is called {checks.shown(name)}; "
+                f"{did_you_mean(name, self.names())}there are {', '.join(self.names())}; "
                 f"one of your own is written module:Name"
             )
         return self._loaded(name, offers)

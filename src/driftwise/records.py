@@ -106,7 +106,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """The answer of a study to `ask`: try `params` now, then tell the reward under this `id`."""
+    """The answer of a study to `ask`: try `params` now, then tell the reward under this `id`.
+
+    If `stored` is False it is the fallback of an ask that could not be stored: its number is 0 and no store knows its
+    id. Tell it all the same, as a whole and not by its id: the reward is stored once, as an observation at `params`.
+    """
 
     id: str
     number: int
@@ -115,6 +119,7 @@ class Suggestion:
     key: str
     x: Point = field(repr=False)
     context: Params | None = None  # the values that were given with the ask
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)

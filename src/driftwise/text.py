@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import json
 import math
@@ -10,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
+LONGEST_NAME = 200  # characters of a name that is compared with others
 FORMULA = tuple("=+-@＝＋－＠")  # what a spreadsheet takes for the beginning of a formula
 
 
@@ -35,6 +37,18 @@ def counted(number: int, noun: str) -> str:
     ('1 reward', '0 rewards', '1200 steps')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def did_you_mean(given: Any, known: Iterable[str]) -> str:
+    """A question with the name most like what was given, for the middle of a message; nothing if none is like it.
+
+    >>> did_you_mean("atuo", ["auto", "random"]), did_you_mean("x", ["auto"]), did_you_mean(7, ["auto"])
+    ("did you mean 'auto'? ", '', '')
+    """
+    found = (
+        difflib.get_close_matches(given, known, n=1) if isinstance(given, str) and len(given) <= LONGEST_NAME else []
+    )
+    return f"did you mean {visible(found[0])!r:.80}? " if found else ""
 
 
 def give_or_take(mean: float, std: float) -> str:

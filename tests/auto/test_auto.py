@@ -12,6 +12,7 @@ from driftwise.cli.app import app
 from driftwise.errors import InvalidInput
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
+from driftwise.service.dashboard.views import glance
 from driftwise.spaces import Box, Joint, as_space
 
 LINE = Candidates(np.linspace(0, 1, 21)[:, None])
@@ -273,6 +274,25 @@ def test_a_cycle_is_told_in_the_users_time(tmp_path):
     assert not found.alarm
     shown = CliRunner().invoke(app, ["study", "show", "s", "--path", path])
     assert "The function repeats with period 8.64e+04 (probability" in shown.output
+
+
+def test_a_period_longer_than_the_log_is_not_stated():
+    """Sixty rewards of a cycle of a hundred: it was stated with probability 1."""
+    found = observed(lambda t, a, rng: np.sin(6 * a + 2 * np.pi * t / 100) + 0.05 * rng.standard_normal(), n=60).drift()
+    assert found.cycle is None
+    assert not [sentence for sentence in found.says if "repeats" in sentence]
+
+
+def test_a_world_that_just_changed_does_not_stand_still(tmp_path):
+    path = str(tmp_path / "s.db")
+    study = observed(lambda t, a, rng: np.sin(6 * a + 3 * (t > 57)) + 0.02 * rng.standard_normal(), n=62, path=path)
+    assert study.alarm
+    said = study.drift().says
+    assert said[0].startswith("The world changed abruptly just now")
+    shown = " ".join(CliRunner().invoke(app, ["study", "show", "s", "--path", path]).output.split())
+    assert all(sentence in shown for sentence in said)
+    assert "stands still" not in shown
+    assert glance(study)["drift"]["says"] == list(said)
 
 
 def test_a_level_that_moves_is_told_from_a_function_that_does(tmp_path):

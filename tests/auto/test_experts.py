@@ -331,8 +331,16 @@ def test_a_cycle_is_as_likely_as_all_periods_about_its_own():
     """Shares of 1 to 5 of 15: periods of 93, 100 and 107 count as one, and its heaviest is told."""
     turning = tuple(Expert(1, Wave(period, 0.75, 0.0), 0.01) for period in (93.0, 107.0, 100.0))
     others = Expert(0, TIMES[0], 0.1), Expert(1, Cyclic(24.0, 1.0, 0.0), 0.01)
-    data = window(30)
-    found = likeliest_cycle(mixed(data, (*turning, *others), 67.0)[0])
+    data = window(250)
+    found = likeliest_cycle(mixed(data, (*turning, *others), 300.0)[0])
     assert found is not None
     assert found.period == pytest.approx(100 * data.gap)
     assert found.probability == pytest.approx(6 / 15)
+
+
+def test_a_cycle_is_stated_only_if_the_log_covers_it_twice():
+    data = window(50)
+    longest = float(np.ptp(data.clock)) / 2
+    for period, stated in ((1.01 * longest, False), (0.99 * longest, True)):
+        mixture = mixed(data, (Expert(1, Wave(period, 0.75, 0.0), 0.01), Expert(0, TIMES[0], 0.1)), 60.0)[0]
+        assert (likeliest_cycle(mixture) is not None) is stated

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from driftwise import Float, Study
 from driftwise.cli.app import FILES
 
 MAIN = "import driftwise.cli; driftwise.cli.main()"
@@ -46,6 +47,24 @@ def test_the_name_of_a_command_is_completed_without_numpy():
     loaded = completed("driftwise stu", "-X", "importtime").stderr
     assert "typer" in loaded
     assert "numpy" not in loaded
+
+
+@pytest.mark.parametrize("words", ["driftwise study show pr", "driftwise study show --path other.db pr"])
+def test_the_names_of_studies_are_completed(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DRIFTWISE_PATH", raising=False)
+    for path, names in (("driftwise.db", ("prices", "web")), ("other.db", ("profits", "queue"))):
+        for name in names:
+            Study(name, {"x": Float(0, 1)}, "random", path=path)
+    assert completed(words).stdout.split() == (["profits"] if "other" in words else ["prices"])
+
+
+def test_where_there_is_no_study_none_is_completed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in ("none.db", "http://127.0.0.1:9", "postgresql://127.0.0.1:9/none"):
+        done = completed(f"driftwise study show --path {path} p")
+        assert (done.stdout.split(), done.stderr) == ([], "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_shells_are_told_how_to_ask(call, monkeypatch):

@@ -146,10 +146,10 @@ class StoreContract:
         log.abandon(first.id)
         counts, pending, *_ = everything(log)
         assert [asked.id for asked in pending] == [second.id]
-        assert (counts.abandoned, counts.awaited, counts.told) == (1, 1, 0)
+        assert (counts.abandoned, counts.unanswered, counts.told) == (1, 1, 0)
         assert log.tell(first.id, Outcome(1.0)).new
         counts = everything(log)[0]
-        assert (counts.abandoned, counts.awaited, counts.told) == (0, 1, 1)
+        assert (counts.abandoned, counts.unanswered, counts.told) == (0, 1, 1)
         with pytest.raises(ConflictError, match="has its reward"):
             log.abandon(first.id)
 

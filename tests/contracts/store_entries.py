@@ -77,7 +77,7 @@ class EntriesContract:
         with pytest.raises(ConflictError, match=r"was told a failure before, now 1\.0"):
             log.tell(asked.id, Outcome(1.0))
         counts = everything(log)[0]
-        assert (counts.told, counts.failed, counts.rewards, counts.awaited) == (1, 1, 0, 0)
+        assert (counts.told, counts.failed, counts.rewards, counts.unanswered) == (1, 1, 0, 0)
 
     def test_a_limit_counts_rewards_and_gives_the_failures_between_them(self, store):
         log = store.create("a", "{}")
@@ -251,7 +251,7 @@ class EntriesContract:
         for asked in reversed(unnamed):
             assert log.tell(asked.id, Outcome(1.0)).new
         counts = everything(log)[0]
-        assert (counts.last, counts.asked, counts.told, counts.awaited) == (6, 6, 2, 4)
+        assert (counts.last, counts.asked, counts.told, counts.unanswered) == (6, 6, 2, 4)
 
     # --- many observations ------------------------------------------------------------------------------------------
 

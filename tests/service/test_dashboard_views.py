@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -139,6 +140,36 @@ def test_one_wild_reward_is_marked_and_no_other():
         s = study.ask()
         study.tell(s, -((s.params["x"] - 0.3) ** 2) + 0.01 * draw.standard_normal() + (50.0 if i == 35 else 0.0))
     assert [row[0] for row in views.rewards(study)["rows"] if row[4]] == [36]
+
+
+WORLDS = {
+    "drifts": lambda i, x: math.sin(6 * x + 0.12 * i),
+    "another level": lambda i, x: -((x - 0.3) ** 2) + (i >= 50),
+    "a wave": lambda i, x: -((x - 0.3) ** 2) + math.sin(2 * math.pi * i / 45),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_correct_readings_are_not_marked(world):
+    study = Study(world, space={"x": Float(0, 1)}, seed=0)
+    draw = np.random.default_rng(0)
+    for i in range(60):
+        s = study.ask()
+        study.tell(s, WORLDS[world](i, s.params["x"]) + 0.02 * draw.standard_normal())
+    assert [row[0] for row in views.rewards(study)["rows"] if row[4]] == []
+
+
+def test_what_is_awaited_is_counted_as_it_is_listed():
+    study = Study("old", space={"x": Float(0, 1)}, policy="sw-gp-ucb", window=4, patience=2)
+    study.ask()
+    for _ in range(3):
+        study.tell(study.ask(), 1.0)
+    assert study.describe().counts.unanswered == 1  # but it is too old to be waited for
+    for shown in (views.head(study), views.glance(study)):
+        assert shown["counts"]["awaited"] == len(study.pending()) == 0
+    assert "3, 0 awaited" in study._repr_html_()
+    study.ask()
+    assert study.describe().awaited == views.head(study)["counts"]["awaited"] == 1
 
 
 def test_two_spans_by_the_formula_of_welch():

@@ -117,3 +117,14 @@ def test_the_short_way_answers_as_the_ordinary_one(served, tmp_path):
             assert (quick.status_code, quick.json()) == (ordinary.status_code, ordinary.json())
     answered = httpx.get(f"{url}/metrics").text
     assert set(re.findall('route="([^"]*/tell)"', answered)) == {"/v1/studies/{name}/tell"}
+
+
+def test_the_service_says_how_the_world_moves_in_the_same_words(served, tmp_path):
+    study = Study("a", BOX, path=tmp_path / "a.db")
+    study.load({"params": {"x": i / 10}, "reward": float(i)} for i in range(10))
+    url = served(tmp_path / "a.db")
+    found = study.drift()
+    said = httpx.get(f"{url}/v1/studies/a/drift").raise_for_status().json()
+    assert (said["says"], said["outliers"]) == (list(found.says), list(found.outliers))
+    assert Study.open("a", path=url).drift() == found
+    assert httpx.get(f"{url}/v1/studies/a").json()["awaited"] == 0

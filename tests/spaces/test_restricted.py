@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from driftwise.gp.kernels import RBF
 from driftwise.gp.posterior import Posterior
 from driftwise.records import Array, Ask
 from driftwise.spaces import Box, all_of, as_space, draw
+from driftwise.spaces.context import pinned
 from driftwise.spaces.local import nearby
 
 pytestmark = pytest.mark.slow  # it says nothing about versions of other packages
@@ -179,6 +181,17 @@ def test_where_nothing_is_allowed_it_says_so(space: Any) -> None:
         with pytest.raises(NothingAllowed, match=r"must be allowed, and of .* none is; loosen"):
             call()
     assert issubclass(NothingAllowed, InvalidInput)
+
+
+def test_what_is_fixed_is_shown_in_the_users_units() -> None:
+    space = as_space({"size": Float(0, 40, log=False), "kind": Choice(["fast", "slow", "off"]), "n": Int(1, 9)})
+    fixed = pinned(space, {"size": 10.0, "kind": "slow"})
+    ask = Ask(1, 1.0, fixed=fixed, allowed=lambda X: np.zeros(len(X), dtype=bool))
+    whole = replace(ask, fixed=pinned(space, {"size": 10.0, "kind": "slow", "n": 3}))
+    for each, shown in ((ask, "size = 10.0, kind = 'slow'"), (whole, "size = 10.0, kind = 'slow', n = 3")):
+        for call in (lambda each=each: space.argmax(ucb(space, 0), each), lambda each=each: draw(space, each)):
+            with pytest.raises(NothingAllowed, match=rf"settings with {shown} none is"):
+                call()
 
 
 def test_the_same_ask_gives_the_same_bits() -> None:

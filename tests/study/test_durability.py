@@ -54,7 +54,7 @@ def test_sixteen_processes_on_one_file(tmp_path):
     study = Study.open("s", path=path)
     assert [(o.number, o.y) for o in study.observations()] == [(n, n / 8) for n in range(1, workers * asks + 1)]
     counts = study.describe().counts
-    assert (counts.asked, counts.told, counts.awaited) == (workers * asks, workers * asks, 0)
+    assert (counts.asked, counts.told, counts.unanswered) == (workers * asks, workers * asks, 0)
     for key, number, id in seen[::20]:
         again = study.ask(key=key)
         assert (again.number, again.id) == (number, id)

@@ -157,7 +157,7 @@ def test_a_study_outlives_a_change_of_defaults(tmp_path, monkeypatch, caplog, op
 
 def test_what_is_given_and_differs_is_a_conflict_in_the_users_words(tmp_path):
     filled(tmp_path / "s.study", policy="sw-gp-ucb", window=50, kernel=dw.RBF(0.2))
-    with pytest.raises(ConflictError, match="window is 50 in the study, 40 was given; open it without"):
+    with pytest.raises(ConflictError, match="window is 50 in the study, 40 was given; leave these out"):
         dw.Study("s", LINE, "sw-gp-ucb", path=tmp_path / "s.study", window=40)
     again = dw.Study("s", LINE, path=tmp_path / "s.study")  # it says nothing of the policy
     assert again.policy.window == 50

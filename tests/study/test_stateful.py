@@ -319,7 +319,7 @@ class Promises(RuleBasedStateMachine):
         assert [s.number for s in self.study.pending()] == self.pending
         counts = self.study.describe().counts
         assert (counts.last, counts.asked, counts.told) == (self.last, len(self.asked), len(self.told))
-        assert (counts.abandoned, counts.awaited) == (len(self.abandoned), len(self.awaited))
+        assert (counts.abandoned, counts.unanswered) == (len(self.abandoned), len(self.awaited))
         assert (counts.corrected, len(self.study.corrections())) == (self.corrected, self.corrected)
         assert counts.rewards == sum(map(self.has_reward, self.told))
         assert counts.failed == sum(o is not None and o.failed for o in self.now_holds.values())

@@ -114,7 +114,7 @@ def test_failures_in_a_row_stop_it(tune):
     steps, said = tune(f"{SMALL} --stop-after 3", "sys.exit('is the server up?')", code=1)
     assert [s["failed"] for s in steps] == [True] * 3
     assert "the last 3 commands failed (exit code 1: is the server up?); try by hand: " in said
-    assert opened().describe().counts.awaited == 0
+    assert opened().describe().counts.unanswered == 0
 
 
 def test_bad_output_may_stop_it_and_is_tried_again(tune):
@@ -133,7 +133,7 @@ def test_fresh_gives_up_what_was_left(tune):
     assert not step["resumed"]
     assert step["id"] != left.id
     counts = opened().describe().counts
-    assert (counts.abandoned, counts.awaited, counts.told) == (1, 0, 1)
+    assert (counts.abandoned, counts.unanswered, counts.told) == (1, 0, 1)
 
 
 def test_what_somebody_else_asked_is_left_alone(tune):
@@ -179,7 +179,7 @@ def test_several_at_once_are_distinct(tune, tmp_path):
     assert len({s["id"] for s in steps}) == 6
     first = [o.params["n"] for o in opened().observations()][:3]
     assert len(set(first)) == 3
-    assert opened().describe().counts.awaited == 0
+    assert opened().describe().counts.unanswered == 0
 
 
 def test_it_stops_when_its_time_is_over(tune):
@@ -247,7 +247,7 @@ def test_a_command_that_cannot_be_started_is_no_failure(tune, tmp_path, call):
     assert result.exit_code == 2
     assert "cannot be started: no such file or directory" in result.stderr
     counts = opened().describe().counts
-    assert (counts.told, counts.awaited) == (0, 1)
+    assert (counts.told, counts.unanswered) == (0, 1)
 
 
 def test_a_study_with_a_context_is_refused(refused):

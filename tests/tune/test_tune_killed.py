@@ -79,7 +79,7 @@ def test_killed_at_random_moments(tuned):
     seen = list(Study.open("s", path=folder / "driftwise.db").observations())
     counts = Study.open("s", path=folder / "driftwise.db").describe().counts
     assert [o.number for o in seen] == list(range(1, counts.asked + 1))
-    assert (counts.told, counts.awaited, counts.abandoned) == (counts.asked, 0, 0)
+    assert (counts.told, counts.unanswered, counts.abandoned) == (counts.asked, 0, 0)
     assert all(o.reward == o.params["x"] ** 2 for o in seen)
     assert {x for _, x, *_ in begun(journal)} == {o.params["x"] for o in seen}  # all that was tried has its reward
     once = Counter(step["number"] for step in printed)
@@ -117,7 +117,7 @@ def test_the_first_interrupt_waits_for_the_commands_under_way(tuned):
     assert [step["reward"] for step in steps] == [step["params"]["x"] ** 2 for step in steps]
     assert len(steps) == end["done"]["steps"] == 2
     assert end["done"]["stopped"]
-    assert Study.open("s", path=folder / "driftwise.db").describe().counts.awaited == 0
+    assert Study.open("s", path=folder / "driftwise.db").describe().counts.unanswered == 0
 
 
 def test_the_second_interrupt_ends_them_and_the_next_run_takes_them_up(tuned):
@@ -164,4 +164,4 @@ def test_a_guard_that_is_killed_is_no_failure_of_the_setting(tuned):
         os.kill(each, signal.SIGKILL)
     assert tuner.returncode == 1
     assert "the process that watched over the command was killed" in said
-    assert Study.open("s", path=folder / "driftwise.db").describe().counts.awaited == 1
+    assert Study.open("s", path=folder / "driftwise.db").describe().counts.unanswered == 1

@@ -13,6 +13,7 @@ from driftwise.gp.time_kernels import Cyclic, TimeKernel, Wave
 from driftwise.records import Array
 from driftwise.rng import generator
 from driftwise.spaces import Choice, Space
+from driftwise.text import counted
 
 SAMPLE = 1024  # points of a box at which effects are measured
 BINS = 8
@@ -21,6 +22,9 @@ ALIKE = 1.1  # factor up to which periods count as one
 LIKELY = 0.5  # probability from which on a change raises the alarm
 RECENT = 24  # numbers for which the alarm stays
 UNLIKELY = 0.01  # probability below which no change is reported
+TURNS = 2.0  # times that the observations must span a period before it is stated
+STILL = 1e-4  # rate below which the world counts as standing still: 2% in two hundred steps
+POSSIBLE = 0.1  # probability below which a cycle or a moving level is not worth a sentence
 GAPS = np.concatenate([[0.0], np.geomspace(0.01, 1e6, 800)])  # in typical gaps: where ρ² = ½ is looked for
 
 
@@ -35,7 +39,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Cycle:
-    """The function, or the level of rewards, comes back after a `period`, in the user's time."""
+    """The function, or the level of rewards, comes back after a `period`, in the user's time.
+
+    It is stated only if the observations in memory span the period twice.
+    """
 
     period: float
     probability: float
@@ -73,6 +80,34 @@ class Diagnosis:
     level: float  # probability that the level of rewards moves on its own, the same for all settings
     matters: dict[str, float]
     moves: dict[str, float]
+    outliers: tuple[int, ...] = ()  # the numbers of observations that more likely than not say nothing
+    says: tuple[str, ...] = ()  # how the world moves in sentences, the pace first; they follow from the rest
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "says", tuple(_sentences(self)))
+
+
+def _sentences(found: Diagnosis) -> list[str]:
+    """The only place where this is put into words: the command line, the dashboard and the service repeat them."""
+    said = [
+        _pace(found),
+        f"{found.in_use:.0f} of the last {counted(found.seen, 'observation')} count.",
+        f"The noise has a standard deviation of {found.noise:.3g}.",
+    ]
+    if found.cycle is not None and found.cycle.probability >= POSSIBLE:
+        period, probability = found.cycle.period, found.cycle.probability
+        said.append(f"The function repeats with period {period:.4g} (probability {probability:.2f}).")
+    if found.level >= POSSIBLE:
+        said.append(f"The level of all rewards shifts on its own (probability {found.level:.2f}).")
+    return said
+
+
+def _pace(found: Diagnosis) -> str:
+    step = "at each step" if found.gap == 1 else f"after each step of {found.gap:.4g}"
+    drifts = f"{100 * found.rate:.2g}% of the function is new {step}"
+    if found.alarm:
+        return f"The world changed abruptly just now{'' if found.rate < STILL else f', and drifts: {drifts}'}."
+    return "The world stands still at present." if found.rate < STILL else f"The world drifts: {drifts}."
 
 
 def motion(mixture: Mixture) -> Motion:
@@ -102,6 +137,7 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
         level=float(sum(w for f, w in zip(mixture.fits, shares, strict=True) if f.expert.level or f.expert.shifts)),
         matters=effects(X, now, space),
         moves=effects(X, now - then, space),
+        outliers=outliers(mixture),
     )
 
 
@@ -144,17 +180,29 @@ def alarmed(mixture: Mixture) -> Change | None:
 
 
 def likeliest_cycle(mixture: Mixture) -> Cycle | None:
-    """The cycle with the largest probability, which is the weight of all experts with about the same period."""
+    """The cycle with the largest probability, which is the weight of all experts with about the same period.
+
+    What the observations span less than TURNS times may as well be drift: it is no cycle that one could state.
+    """
     weight: dict[float, float] = {}
+    longest = float(np.ptp(mixture.data.clock)) / TURNS if len(mixture) else 0.0
     for f, share in zip(mixture.fits, mixture.shares, strict=True):
         times = (f.expert.time, f.expert.level.time if f.expert.level else None)
-        for period in {time.period for time in times if isinstance(time, Cyclic | Wave)}:
+        for period in {t.period for t in times if isinstance(t, Cyclic | Wave) and t.period <= longest}:
             weight[period] = weight.get(period, 0.0) + float(share)
     if not weight:
         return None
     about = {p: sum(w for q, w in weight.items() if max(p, q) <= ALIKE * min(p, q)) for p in weight}
     period = max(weight, key=lambda each: (about[each], weight[each]))
     return Cycle(period * mixture.data.gap, min(about[period], 1.0))
+
+
+def outliers(mixture: Mixture) -> tuple[int, ...]:
+    """The numbers of the observations that experts with more than half of the weight ignore."""
+    weight = np.zeros(len(mixture))
+    for fit, share in zip(mixture.fits, mixture.shares, strict=True):
+        weight[[fit.first + i for i in fit.ignored]] += share
+    return tuple(mixture.data.numbers[weight > LIKELY].tolist())
 
 
 def sample(space: Space) -> Array:

@@ -14,7 +14,6 @@ from driftwise.records import Ask, Observation, signed, time_of_next
 
 APART = RECENT // 2  # most observations between two moments: an alarm stays for RECENT, so that none is missed
 FEW = 8  # rewards before which nothing can be said about drift
-STILL = 1e-4  # rate below which the world counts as standing still: 2% in two hundred steps
 
 
 class Folding(Protocol):

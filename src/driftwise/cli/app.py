@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from driftwise.cli.failure import EXIT_CODES, Friendly
 from driftwise.cli.help_text import reflow
 from driftwise.cli.ordered import Ordered
+from driftwise.text import did_you_mean
 
 FILES = {
     "demo": "demo",
@@ -39,6 +40,14 @@ class Contents(Friendly):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return made(cmd_name) if cmd_name in FILES else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:  # the parser's own, whose class differs between versions
+            if args and hasattr(error, "message") and (question := did_you_mean(args[0], FILES)):
+                error.message = f"{error.message.rstrip('.')}; {question.strip()}"
+            raise
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """By the commands' names alone, so that a press of the tab key need not wait for NumPy."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -24,6 +25,8 @@ EXIT_CODES = (
     f"has another reward, or a check that found damage; {STOPPED} after Ctrl-C; {PAGED} if `study changes --exit-code` "
     "found a change."
 )
+# arguments as they are written in Python; what they are called here
+PYTHON = re.compile(r"\b(failed|safe|log|together|path|engine|timeout|token)=(?:True|\.\.\.|'([^']*)')")
 # what Python raises when a user's value is beyond what a computer can represent
 BEYOND: dict[type[Exception], str] = {
     MemoryError: "this needs more memory than this machine has; give smaller sizes",
@@ -85,7 +88,7 @@ def lines_of(error: Exception) -> tuple[str, ...]:
         return (problem, f"see: {usage.command_path} --help") if usage else (problem,)
     if isinstance(error, DriftwiseError):
         problem, *more = str(error).split("\n  ")[:3]
-        return problem, *more
+        return PYTHON.sub(_option, problem), *more
     if isinstance(error, OSError) and error.strerror:
         return (f"{error.strerror.lower()}: {error.filename}" if error.filename else error.strerror.lower(),)
     if isinstance(error, UnicodeEncodeError):
@@ -99,6 +102,12 @@ def lines_of(error: Exception) -> tuple[str, ...]:
         f"something unexpected happened ({type(error).__name__}: {_one_line(str(error))})",
         f"this is a bug; {DEBUG}=1 shows the traceback, which helps us to fix it",
     )
+
+
+def _option(advice: re.Match[str]) -> str:
+    """An argument that an error of the library advises, as the option of the command line."""
+    name, value = advice.groups()
+    return ":log" if name == "log" else f"--{name}" + (f" {value}" if value else "")
 
 
 def _value_of(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,22 @@ from driftwise.cli import files
 DEFAULT = "driftwise.db"
 NEGATIVE = {"ignore_unknown_options": True}  # so that -3.2 is a reward and not an option
 
-Name = Annotated[str, typer.Argument(help="The name of the study.", show_default=False)]
+
+def studies(context: typer.Context, incomplete: str) -> list[str]:
+    """The names of the studies at --path that begin so, for a shell that completes a word. It never fails or waits."""
+    path = context.params.get("path") or os.environ.get("DRIFTWISE_PATH") or DEFAULT
+    try:
+        from driftwise.study import Study, remote
+
+        service: dict[str, Any] = (
+            {"token": context.params.get("token"), "timeout": 1.0} if remote.is_address(path) else {}
+        )
+        return [name for name in Study.names(path, **service) if name.startswith(incomplete)]
+    except Exception:  # whatever is wrong is said when the command is called
+        return []
+
+
+Name = Annotated[str, typer.Argument(help="The name of the study.", show_default=False, autocompletion=studies)]
 NewName = Annotated[str, typer.Argument(help="The name of the new study.", show_default=False, metavar="NEW")]
 # text, because the address of a server is no path: it would lose a slash
 File = Annotated[
@@ -31,6 +47,14 @@ Token = Annotated[
         metavar="TOKEN",
         help="Who you are, if PATH is the address of a service. By default the environment variable DRIFTWISE_TOKEN, "
         "which others on this machine cannot see.",
+        show_default=False,
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="How long a call may take in all if PATH is the address of a service. By default 10 seconds.",
         show_default=False,
     ),
 ]

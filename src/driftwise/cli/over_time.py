@@ -9,7 +9,8 @@ import numpy as np
 from rich.text import Text
 
 from driftwise.auto.changes import NoticedChange
-from driftwise.auto.drift_history import STILL, Moment
+from driftwise.auto.diagnosis import STILL
+from driftwise.auto.drift_history import Moment
 from driftwise.cli.chart import dots, spread
 from driftwise.cli.show import wrapped
 

@@ -82,5 +82,5 @@ def serve(
         requests_per_second=requests_per_second,
     )
     scheme = "https" if certificate else "http"
-    show.say(f"Serving {settings.shown} at {scheme}://{host}:{port}. Ctrl-C stops.")
-    run.serve(settings, level=level)
+    said = f"Serving {settings.shown} at {scheme}://{host}:{port}. Ctrl-C stops."
+    run.serve(settings, level=level, begins=lambda: show.say(said))

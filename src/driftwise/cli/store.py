@@ -12,7 +12,7 @@ from driftwise.cli.failure import EXIT_CODES
 from driftwise.cli.options import Json
 from driftwise.cli.ordered import Ordered
 from driftwise.errors import NotFoundError
-from driftwise.text import counted, visible
+from driftwise.text import counted, did_you_mean, visible
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -68,7 +68,10 @@ def copy(
     wanted = study or giver.names()
     unknown = sorted(set(wanted) - set(giver.names()))
     if unknown:
-        raise NotFoundError(f"{giver.where} has no study {unknown[0]!r:.80}; list them with: driftwise study list")
+        question = did_you_mean(unknown[0], giver.names())
+        raise NotFoundError(
+            f"{giver.where} has no study {unknown[0]!r:.80}; {question}list them with: driftwise study list"
+        )
     done = []
     with show.progress("studies") as shown:
         task = shown.add_task("studies", total=len(wanted))

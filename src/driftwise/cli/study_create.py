@@ -28,16 +28,17 @@ from driftwise.cli.options import (
     Rules,
     Safe,
     Start,
+    Timeout,
     ToFile,
     Token,
 )
 from driftwise.cli.ordered import in_order
-from driftwise.cli.study_words import next_command, token_for
+from driftwise.cli.study_words import for_service, next_command
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.spaces import Box, as_space
 from driftwise.store import is_there, without_password
 from driftwise.study import Study, remote
-from driftwise.text import counted, visible
+from driftwise.text import counted, did_you_mean, visible
 
 
 def create(
@@ -64,6 +65,7 @@ def create(
     ] = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Create a study.
@@ -108,7 +110,7 @@ def create(
         settings["history"] = arms.history(history, space)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
-        made = Study(name, space, _policy(policy), path=path, token=token, **settings)
+        made = Study(name, space, _policy(policy), path=path, token=token, timeout=timeout, **settings)
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
@@ -131,6 +133,7 @@ def fork(
     to: ToFile = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Create a study with another range, rule, limit or policy from the observations of this one.
@@ -143,19 +146,19 @@ def fork(
 
       driftwise study fork prices wider --float price=5:40
     """
-    study = Study.open(name, path=path, token=token_for(path, token))
+    study = Study.open(name, path=path, **for_service(path, token=token, timeout=timeout))
     target = path if to is None else to
-    token = token_for(target, token)
+    service = for_service(target, token=token, timeout=timeout)
     given = parse.parameters(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
     options: dict[str, Any] = {}
     if rules:
         options["where"] = [*study.description.where, *rules]
     if limits:
         options["limits"] = dict(study.description.limits) | (parse.limits_on(limits) or {})
-    _check_new(new, target, token)
+    _check_new(new, target, service)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
-        made = study.fork(new, _replaced(study, given), _policy(policy), path=target, token=token, **options)
+        made = study.fork(new, _replaced(study, given), _policy(policy), path=target, **service, **options)
     taken, had = made.describe().counts, study.describe().counts
     counts = {"taken": taken.told, "left_out": had.told - had.retracted - taken.told}
     if as_json:
@@ -173,9 +176,9 @@ def _policy(spec: str | None) -> tuple[str, dict[str, Any]] | None:
     return chosen.name, dict(chosen.options)
 
 
-def _check_new(name: str, path: str, token: str | None) -> None:
+def _check_new(name: str, path: str, service: dict[str, Any]) -> None:
     """A fork never adds to a study that is there."""
-    if (remote.is_address(path) or is_there(path)) and name in Study.names(path, token):
+    if (remote.is_address(path) or is_there(path)) and name in Study.names(path, **service):
         raise ConflictError(
             f"study {name!r} already exists in {without_password(path)}; give another name, or delete it first"
         )
@@ -189,6 +192,8 @@ def _replaced(study: Study, given: dict[str, Any]) -> dict[str, Any] | None:
         raise InvalidInput("the study has candidates and no ranges; leave out --float, --int and --choice")
     unknown = [name for name in given if name not in study.space.names]
     if unknown:
-        names = ", ".join(study.space.names)
-        raise InvalidInput(f"no parameter is called {unknown[0]!r:.80}; a fork has those of its study: {names}")
+        question, names = did_you_mean(unknown[0], study.space.names), ", ".join(study.space.names)
+        raise InvalidInput(
+            f"no parameter is called {unknown[0]!r:.80}; {question}a fork has those of its study: {names}"
+        )
     return dict(study.space.parameters) | given

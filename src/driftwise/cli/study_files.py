@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 
 from driftwise.cli import failure, show, study_status
-from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, ToFile, Token
+from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, Timeout, ToFile, Token
 from driftwise.errors import InvalidInput
 from driftwise.store import without_password
 from driftwise.study import Study
 from driftwise.text import counted, visible
 
 
-def list_studies(path: File = DEFAULT, token: Token = None, as_json: Json = False) -> None:
+def list_studies(path: File = DEFAULT, token: Token = None, timeout: Timeout = None, as_json: Json = False) -> None:
     """List the studies in a file."""
     found = [
-        study_status.summary_for_scripts(Study.open(name, path=path, token=token).describe())
-        for name in Study.names(path, token)
+        study_status.summary_for_scripts(Study.open(name, path=path, token=token, timeout=timeout).describe())
+        for name in Study.names(path, token, timeout)
     ]
     if as_json:
         show.as_json({"studies": found})
@@ -33,10 +33,16 @@ def list_studies(path: File = DEFAULT, token: Token = None, as_json: Json = Fals
 
 
 def copy(
-    name: Name, new: NewName, to: ToFile = None, path: File = DEFAULT, token: Token = None, as_json: Json = False
+    name: Name,
+    new: NewName,
+    to: ToFile = None,
+    path: File = DEFAULT,
+    token: Token = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
 ) -> None:
     """Copy a whole study, with its suggestions, keys and corrections, under another name or into another file."""
-    made = Study.open(name, path=path, token=token).copy(new, path=to)
+    made = Study.open(name, path=path, token=token, timeout=timeout).copy(new, path=to)
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
@@ -48,10 +54,11 @@ def rename(
     new: Annotated[str, typer.Argument(help="The new name.", show_default=False, metavar="NEW")],
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Give a study another name."""
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     study.rename(new)
     if as_json:
         show.as_json(study_status.summary_for_scripts(study.describe()))
@@ -64,13 +71,14 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether you are sure.")] = False,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Delete a study from its file, with everything that was told to it. This cannot be undone.
 
     You are asked whether you are sure. Where there is no terminal, and with --json, give --yes.
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     told = study.describe().counts.told
     if not yes:
         if as_json or not on_terminal():

@@ -16,12 +16,12 @@ from typing import Annotated, Any, BinaryIO, TextIO
 import typer
 
 from driftwise.cli import files, parse, show
-from driftwise.cli.options import DEFAULT, File, Json, Name, Token
+from driftwise.cli.options import DEFAULT, File, Json, Name, Timeout, Token
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.spaces import Choice, Space
 from driftwise.study import Study
 from driftwise.study.readings import BATCH, OURS
-from driftwise.text import cell, counted, visible
+from driftwise.text import cell, counted, did_you_mean, visible
 
 STEP = 500  # rows between two signs of progress
 PARTS = ("params", "context", "measures")  # columns are params.NAME, and in JSON they may be objects
@@ -39,6 +39,7 @@ def import_log(
     ] = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Import observations from a CSV file with a header, from JSON lines, or from what `study export` wrote.
@@ -57,7 +58,7 @@ def import_log(
 
       driftwise study export prices --jsonl | driftwise study import other -
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     with opened(file) as text, show.progress("rows") as progress:
         task = progress.add_task(f"import {visible(Path(file).name)}", total=None)
         read = Counted(rows(text, study, key_column), lambda n: progress.update(task, completed=n))
@@ -216,7 +217,9 @@ class Columns:
             return "key", ""
         names = ", ".join(map(visible, self.known))
         rest = "reward, at, key, std, repeats, failed, measures.NAME and number"
-        raise InvalidInput(f"column {column!r:.80} is unknown; there may be {names}, {rest}")
+        raise InvalidInput(
+            f"column {column!r:.80} is unknown; {did_you_mean(column, self.known)}there may be {names}, {rest}"
+        )
 
     def may_be_empty(self, column: str) -> bool:
         """Whether an empty cell is a value: that of a Choice which has it."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from driftwise.cli import parse, show
-from driftwise.cli.options import DEFAULT, Failed, File, Json, Measures, Name, Repeats, Std, Token
+from driftwise.cli.options import DEFAULT, Failed, File, Json, Measures, Name, Repeats, Std, Timeout, Token
 from driftwise.records import Receipt
 from driftwise.store import Correction, Outcome
 from driftwise.study import Study
@@ -35,6 +35,7 @@ def correct(
     who: Who = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Replace the outcome of an observation, for example a reward that was typed wrong.
@@ -46,7 +47,7 @@ def correct(
 
       driftwise study correct prices 12 31.5 --why "the decimal point was missing"
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
     made = study.correct(which, reward, who=_user(who), why=why, **details)
     _changed(made, as_json, "corrected", "had this outcome already")
@@ -59,16 +60,19 @@ def retract(
     who: Who = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Declare that an observation should not count. It stays in the log, and `study correct` brings it back."""
-    made = Study.open(name, path=path, token=token).retract(which, who=_user(who), why=why)
+    made = Study.open(name, path=path, token=token, timeout=timeout).retract(which, who=_user(who), why=why)
     _changed(made, as_json, "retracted", "was retracted before")
 
 
-def corrections(name: Name, path: File = DEFAULT, token: Token = None, as_json: Json = False) -> None:
+def corrections(
+    name: Name, path: File = DEFAULT, token: Token = None, timeout: Timeout = None, as_json: Json = False
+) -> None:
     """List all corrections and retractions, oldest first: what held before and after, who, when and why."""
-    made = Study.open(name, path=path, token=token).corrections()
+    made = Study.open(name, path=path, token=token, timeout=timeout).corrections()
     if as_json:
         show.as_json({"study": name, "corrections": [_for_scripts(each) for each in made]})
         return

@@ -11,7 +11,7 @@ import typer
 from driftwise.auto.changes import REACH, NoticedChange
 from driftwise.cli import parse, show, study_status
 from driftwise.cli.failure import PAGED
-from driftwise.cli.options import DEFAULT, At, File, InContext, Json, Name, Pinned, Setting, Token
+from driftwise.cli.options import DEFAULT, At, File, InContext, Json, Name, Pinned, Setting, Timeout, Token
 from driftwise.cli.study_words import in_context
 from driftwise.study import Study
 from driftwise.text import as_json as json_text
@@ -27,6 +27,7 @@ def recommend(
     at: At = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Recommend the best setting now that is known: where the posterior mean less its standard deviation is best.
@@ -35,7 +36,7 @@ def recommend(
     because little is known there or because the world has just changed. With a cycle that auto has found, --at gives
     the best setting at a time to come.
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     now, pins = in_context(study, context), parse.some_params(fixed, study.space)
     best = study.recommend(at=at, context=now, fixed=pins)
     if as_json:
@@ -53,6 +54,7 @@ def predict(
     at: At = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Predict the reward at a setting, how probably the setting works, and each measure that has a limit.
@@ -63,7 +65,7 @@ def predict(
 
       driftwise study predict prices price=12
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     now = in_context(study, context)
     found = study.predict(parse.params(setting, study.space), at=at, context=now)
     if as_json:
@@ -89,6 +91,7 @@ def changes(
     ] = False,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each change.")] = False,
 ) -> None:
     """List the abrupt changes of the world, each once, oldest first. This needs the policy auto.
@@ -103,7 +106,7 @@ def changes(
 
       driftwise study changes prices --follow --json
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     # the same for all looks, so that each goes on from the one before
     first = max(study.describe().counts.last - REACH, 0) if since is None else since
     with show.progress("observations") as progress:

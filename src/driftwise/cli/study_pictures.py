@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftwise.auto.changes import NoticedChange
-from driftwise.auto.drift_history import STILL, Moment
+from driftwise.auto.diagnosis import STILL
+from driftwise.auto.drift_history import Moment
 from driftwise.cli import files, show
 from driftwise.cli.over_time import standing
 from driftwise.plots import LIGHT, Theme, belief_now, belief_of_choices, drift_over_time, picture

@@ -12,20 +12,21 @@ from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import FEW, Moment
 from driftwise.cli import files, show, study_status
 from driftwise.cli.chart import chart, legend
-from driftwise.cli.options import DEFAULT, File, Json, Name, Token
+from driftwise.cli.options import DEFAULT, File, Json, Name, Timeout, Token
 from driftwise.cli.over_time import over_time
 from driftwise.cli.study_words import in_context, setting
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.records import Params, Recommendation
 from driftwise.study import Study
 from driftwise.study.slices import Slice, newest_context, slices
-from driftwise.text import counted
+from driftwise.text import counted, did_you_mean
 
 
 def show_study(
     name: Name,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     picture: Annotated[
         Path | None,
         typer.Option("--picture", "--png", help="Draw into this file instead: .png, .svg or .pdf.", metavar="FILE"),
@@ -56,7 +57,7 @@ def show_study(
 
       driftwise study show prices --parameter price --picture belief.svg
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     if picture is not None:
         from driftwise.plots.files import format_of  # loads the lab, which no other command of a study needs
 
@@ -148,6 +149,7 @@ def _show_over_time(study: Study, picture: Path | None) -> None:
 def _only(parameter: str | None, drawn: list[Slice]) -> list[Slice]:
     found = [each for each in drawn if parameter in (None, each.name)]
     if not found:
-        names = ", ".join(each.name for each in drawn)
-        raise NotFoundError(f"no parameter is called {parameter!r:.80}; the study has {names}")
+        names = [each.name for each in drawn]
+        question = did_you_mean(parameter, names)
+        raise NotFoundError(f"no parameter is called {parameter!r:.80}; {question}the study has {', '.join(names)}")
     return found

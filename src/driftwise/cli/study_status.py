@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from driftwise.auto.changes import NoticedChange
-from driftwise.auto.diagnosis import Diagnosis
-from driftwise.auto.drift_history import STILL, Moment
+from driftwise.auto.diagnosis import STILL, Diagnosis
+from driftwise.auto.drift_history import Moment
 from driftwise.cli import show
 from driftwise.cli.study_words import setting, suggestion_for_scripts
 from driftwise.errors import InvalidInput
@@ -19,7 +19,6 @@ from driftwise.text import counted, give_or_take, visible
 
 LISTED = 5  # abrupt changes that are told in words
 SETTINGS = 3  # settings that failed, of which one is told
-POSSIBLE = 0.1  # probability below which something is not worth a word
 
 Words = list[str | tuple[str, str]]  # texts, and pairs of a text and its style
 
@@ -92,27 +91,15 @@ def _probability(p: float) -> str:
 
 def drift_in_words(found: Diagnosis, changes: Sequence[NoticedChange]) -> Words:
     """How the world moves by the newest diagnosis, and when it changed abruptly, in a few lines."""
-    lines: Words = [f"{_pace(found)}\n{found.in_use:.0f} of the last {counted(found.seen, 'observation')} count.\n"]
+    lines: Words = [f"{sentence}\n" for sentence in found.says]
     for each in changes[-LISTED:]:
         lines.append((f"{each}\n", "bold" if found.alarm and each is changes[-1] else ""))
     if len(changes) > LISTED:
         lines.append(f"There were {counted(len(changes) - LISTED, 'abrupt change')} before.\n")
-    if found.cycle is not None and found.cycle.probability >= POSSIBLE:
-        period, probability = found.cycle.period, found.cycle.probability
-        lines.append(f"The function repeats with period {period:.4g} (probability {probability:.2f}).\n")
-    if found.level >= POSSIBLE:
-        lines.append(f"The level of all rewards shifts on its own (probability {found.level:.2f}).\n")
     lines.append(_shares("The function varies with", found.matters))
     if found.rate >= STILL or changes:
         lines.append(_shares("Its change over time varies with", found.moves))
     return lines
-
-
-def _pace(found: Diagnosis) -> str:
-    if found.rate < STILL:
-        return "The world stands still at present."
-    step = "at each step" if found.gap == 1 else f"after each step of {found.gap:.4g}"
-    return f"The world drifts: {100 * found.rate:.2g}% of the function is new {step}."
 
 
 def _shares(what: str, shares: dict[str, float]) -> str:
@@ -188,7 +175,7 @@ def summary_for_scripts(summary: Summary) -> dict[str, Any]:
         "failed": counts.failed,
         "retracted": counts.retracted,
         "corrections": counts.corrected,
-        "awaited": counts.awaited,
+        "awaited": summary.awaited,
         "abandoned": counts.abandoned,
         "jittered": counts.jittered,
     }
@@ -199,7 +186,7 @@ def head(summary: Summary) -> None:
     state = counted(counts.rewards, "reward")
     for count, noun in ((counts.failed, "failure"), (counts.corrected, "correction")):
         state += f", {counted(count, noun)}" if count else ""
-    state += f", {counts.awaited} awaited"
+    state += f", {summary.awaited} awaited"
     if counts.jittered:
         state += f", {counted(counts.jittered, 'suggestion')} that needed jitter (at most {counts.jitter:.0e})"
     show.paragraph((summary.name, "bold"), f"  {about.policy.name}, {about.direction}, {state}")

@@ -21,6 +21,7 @@ from driftwise.cli.options import (
     Repeats,
     Setting,
     Std,
+    Timeout,
     Token,
 )
 from driftwise.cli.study_words import in_context, next_command, receipt, setting, suggestion_for_scripts
@@ -40,6 +41,7 @@ def ask(
     at: At = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Ask for the next setting to try, or for several.
@@ -55,7 +57,7 @@ def ask(
 
       driftwise study ask shop --context traffic=0.4 --context day=mon
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     now = in_context(study, context)
     pins = parse.some_params(fixed, study.space)
     if n is None:
@@ -92,6 +94,7 @@ def tell(
     at: At = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Tell the reward of a suggestion, or with --failed that the setting failed.
@@ -103,7 +106,7 @@ def tell(
 
       driftwise study tell web ID 310.5 --measure p99_ms=180
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
     receipt(study.tell(id, reward, at=at, key=key, **details), as_json, what=_what(failed))
 
@@ -116,13 +119,14 @@ def fail(
     at: At = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Tell that the setting of a suggestion failed: it crashed, or could not be tried.
 
     There is no reward. The study learns where settings fail, and asks elsewhere until the world changes.
     """
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     told = study.tell(id, failed=True, at=at, key=key, measures=parse.measures(measures))
     receipt(told, as_json, what=_what(True))
 
@@ -142,10 +146,11 @@ def observe(
     key: Annotated[str | None, typer.Option(help="An observation sent again with the same key counts once.")] = None,
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Add an observation at a setting of your own choice, without asking first."""
-    study = Study.open(name, path=path, token=token)
+    study = Study.open(name, path=path, token=token, timeout=timeout)
     params = parse.params(setting, study.space)
     now = in_context(study, context)
     details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
@@ -157,10 +162,11 @@ def abandon(
     id: Annotated[str, typer.Argument(help="The ID of the suggestion.", show_default=False)],
     path: File = DEFAULT,
     token: Token = None,
+    timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Give up a suggestion that will not be tried. It counts as no observation."""
-    Study.open(name, path=path, token=token).abandon(id)
+    Study.open(name, path=path, token=token, timeout=timeout).abandon(id)
     if as_json:
         show.as_json({"id": id, "abandoned": True})
     else:

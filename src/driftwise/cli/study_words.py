@@ -30,9 +30,9 @@ def next_command(verb: str, name: str, *rest: str, path: str) -> str:
     return visible(shlex.join(["driftwise", "study", verb, name, *rest, *where]))
 
 
-def token_for(path: str, token: str | None) -> str | None:
-    """The token, where it goes to a service: of a fork one side may be in a file."""
-    return token if remote.is_address(path) else None
+def for_service(path: str, **given: Any) -> dict[str, Any]:
+    """What is given for a service, where the path is one: of a fork one side may be in a file."""
+    return given if remote.is_address(path) else {}
 
 
 def in_context(study: Study, given: Sequence[str] | None) -> dict[str, Any] | None:

@@ -11,7 +11,20 @@ from typing import Annotated, Any
 import typer
 
 from driftwise.cli import failure, parse, show
-from driftwise.cli.options import DEFAULT, Choices, File, Floats, Ints, Json, Limits, Name, OnePolicy, Rules, Token
+from driftwise.cli.options import (
+    DEFAULT,
+    Choices,
+    File,
+    Floats,
+    Ints,
+    Json,
+    Limits,
+    Name,
+    OnePolicy,
+    Rules,
+    Timeout,
+    Token,
+)
 from driftwise.cli.ordered import in_order
 from driftwise.cli.tune_screen import screen
 from driftwise.errors import InvalidInput, NotFoundError
@@ -83,6 +96,7 @@ def tune(
     ] = False,
     path: File = DEFAULT,
     token: Token = None,
+    service_timeout: Timeout = None,
     as_json: Json = False,
 ) -> None:
     """Tune a command: ask for a setting, run the command with it, read the reward that it prints, and so on.
@@ -115,13 +129,15 @@ def tune(
         "limit": limits,
         "seed": seed,
     }
+    service: dict[str, Any] = {"token": token, "timeout": service_timeout}
     if parameters:
         space = parse.space(parameters)
         template.check(list(space), all_of_them=not env)
         _check_direction(reward, minimize)
-        study = _created(name, space, path=path, token=token, **settings)
+        study = _created(name, space, path=path, **service, **settings)
     else:
-        study = _opened(name, path, token, [option for option, value in settings.items() if value is not None])
+        given = [option for option, value in settings.items() if value is not None]
+        study = _opened(name, given, path=path, **service)
         template.check(study.space.names, all_of_them=not env)
     _check_direction(reward, study.description.direction == "minimize")
     tuner = Tuner(study, template, reader, plan)
@@ -167,11 +183,11 @@ def _created(name: str, space: Any, *, path: Any, minimize: Any, policy: str | N
         return Study(name, space, wanted, path=path, direction=direction, limits=parse.limits_on(limit), **rest)
 
 
-def _opened(name: str, path: Any, token: str | None, given: Sequence[str]) -> Study:
+def _opened(name: str, given: Sequence[str], **where: Any) -> Study:
     if given:
         raise InvalidInput(f"--{given[0]} belongs to the parameters; give --float, --int or --choice, too")
     try:
-        return Study.open(name, path=path, token=token)
+        return Study.open(name, **where)
     except NotFoundError as error:
         raise NotFoundError(f"{error}; to create it, give its parameters with --float, --int or --choice") from None
 

@@ -23,6 +23,7 @@ from driftwise.environments.swept import Swept, swept
 from driftwise.environments.world import Environment, SeededEnvironment, World
 from driftwise.errors import InvalidInput
 from driftwise.lookup import Catalogue
+from driftwise.text import did_you_mean
 
 REGISTRY: dict[str, Callable[..., World]] = {
     "still": catalogue.still,
@@ -111,7 +112,8 @@ def environment(name: str, *, seed: int = 0, **options: Any) -> World:
         if option == "noise" and option not in known:
             raise InvalidInput("noise is the variance that a policy assumes; a world takes noise_std, as noise_std=0.1")
         if option not in known:
-            raise InvalidInput(f"{name} has no option {checks.shown(option)}; it has {', '.join(known) or 'none'}")
+            has = f"{did_you_mean(option, known)}it has {', '.join(known) or 'none'}"
+            raise InvalidInput(f"{name} has no option {checks.shown(option)}; {has}")
     made: World = ENVIRONMENTS.find(name)(seed=seed, **options)
     missing = [member for member in MEMBERS if not hasattr(made, member)]
     if missing:

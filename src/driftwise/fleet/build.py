@@ -185,7 +185,7 @@ def _shared(space: Any, finer: int) -> Any:
 
 
 def _nowhere(name: str, path: str) -> NotFoundError:
-    return NotFoundError(f"{without_password(path)} has no fleet {checks.shown(name)}; make it with Fleet(...)")
+    return NotFoundError(f"{without_password(path)} has no fleet {checks.shown(name)}; make it first")
 
 
 class Nowhere(Journal):

@@ -10,6 +10,7 @@ from driftwise.environments.swept import swept
 from driftwise.errors import NotFoundError
 from driftwise.lab.cases import Case, Suite
 from driftwise.lab.zoo import DIMENSIONS, KINDS, case_name, zoo
+from driftwise.text import did_you_mean
 
 __all__ = ["SUITES", "Case", "Suite", "suite"]
 
@@ -244,5 +245,7 @@ def suite(name: str) -> Suite:
     ['abrupt', 'slow']
     """
     if name not in SUITES:
-        raise NotFoundError(f"no suite is called {name!r:.80}; there are {', '.join(SUITES)}")
+        raise NotFoundError(
+            f"no suite is called {name!r:.80}; {did_you_mean(name, SUITES)}there are {', '.join(SUITES)}"
+        )
     return SUITES[name]

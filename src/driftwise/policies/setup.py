@@ -19,6 +19,7 @@ from driftwise.gp.past import past
 from driftwise.policies.ranges import Range
 from driftwise.records import Array
 from driftwise.spaces import Space, as_space
+from driftwise.text import did_you_mean
 from driftwise.theory import widths
 from driftwise.theory.information import MaximumGain
 from driftwise.theory.schedules import known_budget, unknown_budget
@@ -276,4 +277,5 @@ def check_options(who: str, given: Iterable[str], known: Iterable[str]) -> None:
     """An option that a policy does not have is refused."""
     for option in given:
         if option not in known:
-            raise InvalidInput(f"{who} has no option {checks.shown(option)}; it has {', '.join(known) or 'none'}")
+            has = f"{did_you_mean(option, known)}it has {', '.join(known) or 'none'}"
+            raise InvalidInput(f"{who} has no option {checks.shown(option)}; {has}")

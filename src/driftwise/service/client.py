@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -23,6 +22,7 @@ from driftwise.service.connection import Connection
 from driftwise.store import Correction, Loaded, Outcome
 from driftwise.study import Description, Reading, Study, Summary, inputs
 from driftwise.study.opening import Path
+from driftwise.text import did_you_mean
 
 ROWS = 1000  # settings of one request that predicts
 
@@ -34,28 +34,29 @@ class RemoteStudy(Study):
     file. Every call that stores something carries a key, so that it may be repeated whenever an answer is lost.
     """
 
-    def _make(self, name: str, given: Description, path: Path | None, token: str | None) -> None:
-        self._attach(Connection.to(path, token), name, given)
+    def _make(self, name: str, given: Description, path: Path | None, **service: Any) -> None:
+        self._attach(Connection.to(path, **service), name, given)
         body = {"name": name, "description": json.loads(given.to_json())}
         found = self._connection.call("POST", "/studies", body)
         self.description = Description.from_json(json.dumps(found["description"]))
 
     @classmethod
-    def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
-        connection = Connection.to(path, token)
+    def open(cls, name: str, *, path: Path, token: str | None = None, timeout: float | None = None) -> Self:
+        connection = Connection.to(path, token, timeout)
         checks.name("a study's name", name)
         try:
             found = connection.call("GET", f"/studies/{wire.segment(name)}")
         except NotFoundError:
-            known = ", ".join(map(repr, cls.names(path, token)[:10])) or "none"
-            raise NotFoundError(f"{connection.address} has no study {name!r:.80}; it has {known}") from None
+            names = cls.names(path, token, timeout)
+            question, known = did_you_mean(name, names), ", ".join(map(repr, names[:10])) or "none"
+            raise NotFoundError(f"{connection.address} has no study {name!r:.80}; {question}it has {known}") from None
         study = cls.__new__(cls)
         study._attach(connection, name, Description.from_json(json.dumps(found["description"])))
         return study
 
     @classmethod
-    def names(cls, path: Path, token: str | None = None) -> list[str]:
-        connection, names, after = Connection.to(path, token), list[str](), ""
+    def names(cls, path: Path, token: str | None = None, timeout: float | None = None) -> list[str]:
+        connection, names, after = Connection.to(path, token, timeout), list[str](), ""
         while True:
             page = connection.call("GET", "/studies", query={"limit": 1000, "after": after})
             names += page["studies"]
@@ -91,8 +92,8 @@ class RemoteStudy(Study):
         body = {"params": params, "context": context, "at": at, "key": key or _made_key()}
         return wire.receipt(self._call("POST", "/observe", body | wire.told_outcome(outcome)))
 
-    def abandon(self, suggestion: Suggestion | str) -> None:
-        self._call("POST", "/abandon", {"suggestion": inputs.suggestion_id(suggestion)})
+    def _abandoned(self, id: str) -> None:
+        self._call("POST", "/abandon", {"suggestion": id})
 
     def _corrected(
         self, which: int | Suggestion | str, outcome: Outcome | None, who: str, why: str, *, keep: bool = False
@@ -111,7 +112,8 @@ class RemoteStudy(Study):
         return [wire.suggestion(each) for each in self._call("GET", "/pending")]
 
     def describe(self) -> Summary:
-        return Summary(self.name, self.path, self.description, wire.counts(self._call("GET")["counts"]))
+        found = self._call("GET")
+        return Summary(self.name, self.path, self.description, wire.counts(found["counts"]), found["awaited"])
 
     # --- what it says -------------------------------------------------------------------------------------------
 
@@ -208,11 +210,12 @@ class RemoteStudy(Study):
         self._connection.close()
 
     def __reduce__(self) -> Any:
-        return _reopened, (self.name, os.fspath(self.path or ""), self._connection.given_token)
+        way = self._connection
+        return _reopened, (self.name, way.address, way.given_token, way.timeout)
 
 
-def _reopened(name: str, path: str, token: str | None) -> RemoteStudy:
-    return RemoteStudy.open(name, path=path, token=token)
+def _reopened(name: str, path: str, token: str | None, timeout: float) -> RemoteStudy:
+    return RemoteStudy.open(name, path=path, token=token, timeout=timeout)
 
 
 def _made_key() -> str:

@@ -1,4 +1,4 @@
-"""Requests to a service: pooled connections, time-outs, and retries with back-off where repeating is safe."""
+"""Requests to a service: pooled connections, one time-out for a call, and retries with back-off within it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 
-from driftwise import errors
+from driftwise import checks, errors
 from driftwise.checks import shown
 from driftwise.errors import AccessError, DriftwiseError, InvalidInput, StoreError
 from driftwise.service.wire import VERSION
 from driftwise.study import remote
 
 TOKEN = "DRIFTWISE_TOKEN"
-PATIENCE = 60.0  # seconds for which a call is tried again
-WAIT = httpx.Timeout(90.0, connect=5.0)  # a call of the policy may take long; a connection may not
+TIMEOUT = 10.0  # seconds that a call may take in all, with what is tried again
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two tries: twice as long each time, and at random
 LATER = (429, 502, 503, 504)  # the service may answer otherwise in a moment
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -38,21 +37,21 @@ class Connection:
 
     address: str
     given_token: str | None = None  # None: that of the environment
-    patience: float = PATIENCE
+    timeout: float = TIMEOUT
     _clients: dict[int, httpx.Client] = field(default_factory=dict, repr=False)  # by process: a fork has its own
     _lock: Any = field(default_factory=threading.Lock, repr=False)
 
     @classmethod
-    def to(cls, path: Any, token: str | None) -> Connection:
+    def to(cls, path: Any, token: str | None, timeout: float | None = None) -> Connection:
         if not remote.is_address(path) or not urlsplit(path).netloc:
             raise InvalidInput(f"path must be the address of a service, got {shown(path)}; as https://host:port")
         if token is not None and (not isinstance(token, str) or not token.isascii() or not token.isprintable()):
             raise InvalidInput("token must be text as `driftwise token create` prints it")
-        address = str(path).rstrip("/")
+        given = str(path).rstrip("/"), token, TIMEOUT if timeout is None else checks.positive("timeout", timeout)
         with _known_lock:
-            found = _known.get((address, token))
+            found = _known.get(given)
             if found is None:
-                found = _known[address, token] = cls(address, token)
+                found = _known[given] = cls(*given)
                 weakref.finalize(found, _close_all, found._clients)
         return found
 
@@ -70,11 +69,11 @@ class Connection:
         content = None if body is None else _lines(body) if lines else _written(body)
         kind = "application/x-ndjson" if lines else "application/json"
         headers = {} if content is None else {"Content-Type": kind}
-        until, pause = time.monotonic() + self.patience, FIRST_PAUSE
+        time_left, pause = _TimeLeft(self.timeout), FIRST_PAUSE
         while True:
             answer: httpx.Response | None = None
             try:
-                request = self._request(method, path, query, content, headers)
+                request = self._request(method, path, query, content, headers, time_left)
                 answer = self._client().send(request)
                 if answer.status_code not in LATER:
                     return _read(answer)
@@ -85,29 +84,32 @@ class Connection:
             asked = 0.0 if answer is None else _seconds(answer.headers.get("retry-after"))
             pause = min(2 * pause, LONGEST_PAUSE)
             wait = max(asked, pause * random.uniform(0.5, 1.0))
-            if not again or time.monotonic() + wait > until:
+            if not again or wait >= time_left.seconds:
                 raise failure
             time.sleep(wait)
 
     def lines(self, path: str, *, query: Mapping[str, Any] | None = None) -> Iterator[str]:
-        """A stream of lines. If it breaks off it is begun again, without the lines that were there."""
-        done, until, pause = 0, time.monotonic() + self.patience, FIRST_PAUSE
+        """A stream of lines. If it breaks off it is begun again, without the lines that were there.
+
+        The time-out is for each line.
+        """
+        done, time_left, pause = 0, _TimeLeft(self.timeout), FIRST_PAUSE
         while True:
             try:
-                for i, line in enumerate(self._stream(path, query)):
+                for i, line in enumerate(self._stream(path, query, time_left)):
                     if i >= done:
                         yield line
-                        done, until = done + 1, time.monotonic() + self.patience
+                        done, time_left, pause = done + 1, _TimeLeft(self.timeout), FIRST_PAUSE
                 return
             except (httpx.TransportError, _Later) as error:
                 failure = error.failure if isinstance(error, _Later) else self._unreachable(error)
             pause = min(2 * pause, LONGEST_PAUSE)
-            if time.monotonic() + pause > until:
+            if pause >= time_left.seconds:
                 raise failure
             time.sleep(pause * random.uniform(0.5, 1.0))
 
-    def _stream(self, path: str, query: Mapping[str, Any] | None) -> Iterator[str]:
-        answer = self._client().send(self._request("GET", path, query, None, {}), stream=True)
+    def _stream(self, path: str, query: Mapping[str, Any] | None, time_left: _TimeLeft) -> Iterator[str]:
+        answer = self._client().send(self._request("GET", path, query, None, {}, time_left), stream=True)
         try:
             if answer.status_code >= 400:
                 answer.read()
@@ -119,15 +121,22 @@ class Connection:
             answer.close()
 
     def _request(
-        self, method: str, path: str, query: Mapping[str, Any] | None, content: bytes | None, headers: dict[str, str]
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        content: bytes | None,
+        headers: dict[str, str],
+        time_left: _TimeLeft,
     ) -> httpx.Request:
         token = self.given_token or os.environ.get(TOKEN)
         if token:
             headers = headers | {"Authorization": f"Bearer {token}"}
         found = {name: value for name, value in (query or {}).items() if value is not None}
         url = f"{self.address}/{VERSION}{path}"
+        more: dict[str, Any] = {"headers": headers, "extensions": {"timeout": time_left}}
         try:
-            return self._client().build_request(method, url, params=found or None, content=content, headers=headers)
+            return self._client().build_request(method, url, params=found or None, content=content, **more)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
             raise InvalidInput(f"path must be the address of a service, got {shown(self.address)}: {error}") from None
 
@@ -135,7 +144,7 @@ class Connection:
         with self._lock:
             client = self._clients.get(os.getpid())
             if client is None:
-                client = self._clients[os.getpid()] = httpx.Client(timeout=WAIT, limits=CONNECTIONS)
+                client = self._clients[os.getpid()] = httpx.Client(limits=CONNECTIONS)
         return client
 
     def close(self) -> None:
@@ -143,10 +152,30 @@ class Connection:
             _close_all(self._clients)
 
     def _unreachable(self, error: Exception) -> StoreError:
-        return StoreError(f"{self.address}: the service does not answer ({error or type(error).__name__}); try again")
+        why = str(error) or type(error).__name__
+        return StoreError(
+            f"{self.address}: no answer within {self.timeout:g} seconds ({why}); try again, or give a longer timeout"
+        )
 
 
-_known: weakref.WeakValueDictionary[tuple[str, str | None], Connection] = weakref.WeakValueDictionary()
+class _TimeLeft:
+    """What is left of the time of a call. httpx asks anew for each part of a request, instead of giving each all of it.
+
+    A connection has half of it: a host may have two addresses, of which one does not answer.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._end = time.monotonic() + timeout
+
+    @property
+    def seconds(self) -> float:
+        return max(self._end - time.monotonic(), 0.001)
+
+    def get(self, part: str, default: Any = None) -> float:
+        return self.seconds / 2 if part == "connect" else self.seconds
+
+
+_known: weakref.WeakValueDictionary[tuple[str, str | None, float], Connection] = weakref.WeakValueDictionary()
 _known_lock = threading.Lock()
 
 

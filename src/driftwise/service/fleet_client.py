@@ -46,12 +46,14 @@ class RemoteAdvice:
 class RemoteFleet:
     """A fleet that a service has open. The token is `token`, or that of the environment variable DRIFTWISE_TOKEN.
 
+    A request may take `timeout` seconds in all, 10 by default.
+
     A tell whose answer was lost is repeated, because each reward counts once. An ask is not: it may have been made, and
     would then be made twice. It raises a `StoreError`, and if it is repeated the lost suggestions are given up in time.
     """
 
-    def __init__(self, name: str, path: str, token: str | None = None) -> None:
-        self.name, self._connection = name, Connection.to(path, token)
+    def __init__(self, name: str, path: str, token: str | None = None, timeout: float | None = None) -> None:
+        self.name, self._connection = name, Connection.to(path, token, timeout)
         self.description: dict[str, Any] = self._call("GET", "")
 
     def __len__(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -19,11 +20,13 @@ BACKLOG = 2048
 SWITCH_SECONDS = 0.001  # for which a thread that computes may keep the event loop waiting; Python's own is 0.005
 
 
-def serve(settings: ServiceSettings, *, level: str = "info") -> None:
-    """Serve until a signal stops it."""
+def serve(settings: ServiceSettings, *, level: str = "info", begins: Callable[[], None] = lambda: None) -> None:
+    """Serve until a signal stops it. `begins` is called once nothing speaks against it any more."""
     logs.set_up(level)
     sys.setswitchinterval(SWITCH_SECONDS)
-    server_of(settings).run()
+    server = server_of(settings)
+    begins()
+    server.run()
 
 
 def server_of(settings: ServiceSettings, **options: Any) -> uvicorn.Server:

@@ -58,7 +58,7 @@ def loaded(data: Mapping[str, Json]) -> Loaded:
 def diagnosis(data: Mapping[str, Json]) -> Diagnosis:
     change = None if data["change"] is None else Change(**data["change"])
     cycle = None if data["cycle"] is None else Cycle(**data["cycle"])
-    return Diagnosis(**{**data, "change": change, "cycle": cycle})
+    return Diagnosis(**{**data, "change": change, "cycle": cycle, "outliers": tuple(data["outliers"])})
 
 
 def moment(data: Mapping[str, Json]) -> Moment:

@@ -18,6 +18,7 @@ from driftwise.spaces.many import MANY, maximise_in_many
 from driftwise.spaces.maximise import Score, best_of, maximise
 from driftwise.spaces.parameters import Choice, Float, Int, Parameter
 from driftwise.spaces.restricted import argmax_within
+from driftwise.text import did_you_mean
 
 ENUMERABLE = 2500  # a space of no more settings than this is searched whole
 LISTED = 2**20  # numbers that the list of them may have, a row for each setting
@@ -105,7 +106,8 @@ class Box:
             raise InvalidInput(f"params must be a dict of {', '.join(self.names)}, got {checks.shown(params)}")
         unknown = [name for name in params if name not in self.names]
         if unknown:
-            raise InvalidInput(f"unknown parameter {checks.shown(unknown[0])}; the space has {', '.join(self.names)}")
+            question, known = did_you_mean(unknown[0], self.names), ", ".join(self.names)
+            raise InvalidInput(f"unknown parameter {checks.shown(unknown[0])}; {question}the space has {known}")
         unit: list[float] = []
         for name, parameter in self.parameters:
             if name not in params:

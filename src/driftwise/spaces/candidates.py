@@ -150,7 +150,7 @@ class Candidates:
     def argmax(self, score: Score, ask: Ask) -> Array:
         """The candidate where `score` is largest of all that may be chosen, the first of equals."""
         if ask.fixed or ask.allowed is not None:
-            return best_allowed(score, self.points, ask)
+            return best_allowed(score, self, self.points, ask)
         return best_of(score, self.points)
 
 

@@ -21,6 +21,7 @@ from driftwise.spaces.candidates import Candidates
 from driftwise.spaces.maximise import Score
 from driftwise.spaces.parameters import Choice, Float, Int, Parameter
 from driftwise.spaces.restricted import best_allowed, with_fixed
+from driftwise.text import did_you_mean
 
 Fixed = tuple[tuple[int, float], ...]  # coordinates and their values, as an Ask has them
 
@@ -122,7 +123,7 @@ class Joint:
 
     def argmax(self, score: Score, ask: Ask) -> Array:
         """The candidate where `score` is largest of all that may be chosen, in the context that the ask fixes."""
-        return best_allowed(score, self.listed(ask), ask)
+        return best_allowed(score, self, self.listed(ask), ask)
 
 
 # --- from the user's units to what an ask fixes -------------------------------------------------------------------
@@ -140,8 +141,8 @@ def pinned(space: Any, values: Any, what: str = "fixed") -> Fixed:
     made: list[tuple[int, float]] = []
     for name, value in values.items():
         if name not in places:
-            known = ", ".join(space.names)
-            raise InvalidInput(f"{what} has an unknown parameter {checks.shown(name)}; there are {known}")
+            question, known = did_you_mean(name, space.names), ", ".join(space.names)
+            raise InvalidInput(f"{what} has an unknown parameter {checks.shown(name)}; {question}there are {known}")
         parameter, s = places[name]
         made.extend(zip(range(s.start, s.stop), _encoded(space, name, parameter, s, value, what), strict=True))
     return tuple(sorted(made))
@@ -157,7 +158,8 @@ def in_context(context: Box, space: Any, values: Any) -> Fixed:
             raise InvalidInput(f"context {name!r} is missing; it is {parameter.range}")
     unknown = [name for name in values if name not in context.names]
     if unknown:
-        raise InvalidInput(f"unknown context {checks.shown(unknown[0])}; there is {', '.join(context.names)}")
+        question, known = did_you_mean(unknown[0], context.names), ", ".join(context.names)
+        raise InvalidInput(f"unknown context {checks.shown(unknown[0])}; {question}there is {known}")
     return pinned(space, values, "context")
 
 

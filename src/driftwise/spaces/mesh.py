@@ -117,7 +117,7 @@ class Mesh:
     def argmax(self, score: Score, ask: Ask) -> Array:
         """The best of the block of the best coarse point."""
         if ask.fixed or ask.allowed is not None:
-            return best_allowed(score, self.points, ask)
+            return best_allowed(score, self, self.points, ask)
         return self.points[best_places(score(self.points)[None], self.block)[0]]
 
 

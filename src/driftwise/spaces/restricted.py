@@ -95,25 +95,25 @@ def with_fixed(ask: Ask, X: Array) -> Array:
 # --- the maximum --------------------------------------------------------------------------------------------------
 
 
-def best_allowed(score: Score, points: Array, ask: Ask) -> Array:
-    """The row of `points` where `score` is largest of those that may be chosen, the first of equals."""
+def best_allowed(score: Score, space: Any, points: Array, ask: Ask) -> Array:
+    """The row of `points` of `space` where `score` is largest of those that may be chosen, the first of equals."""
     kept = may(ask, points)
     if not kept.any():
-        raise nothing(ask, len(points))
+        raise nothing(space, ask, len(points))
     return points[int(np.argmax(np.where(kept, score(points), -np.inf)))]
 
 
 def argmax_within(score: Score, space: Restrictable, ask: Ask) -> Array:
     """Where `score` is largest of all that may be chosen: the maximum over the parameters that are not fixed."""
     if space.points is not None:
-        return best_allowed(score, space.points, ask)
+        return best_allowed(score, space, space.points, ask)
     part = FreePart.of(space, ask)
     within = Within(OnPart(score, part), part.allowed)
     if part.box is None:
-        return best_allowed(score, part.origin[None], ask)
+        return best_allowed(score, space, part.origin[None], ask)
     if part.box.points is not None:
-        return best_allowed(score, part.whole(part.box.points), ask)
-    return part.whole(_search(within, part.box, ask)[None])[0]
+        return best_allowed(score, space, part.whole(part.box.points), ask)
+    return part.whole(_search(within, space, part.box, ask)[None])[0]
 
 
 def draw(space: Any, ask: Ask) -> Array:
@@ -125,15 +125,15 @@ def draw(space: Any, ask: Ask) -> Array:
     if points is not None:
         kept = np.flatnonzero(may(ask, points))
         if not len(kept):
-            raise nothing(ask, len(points))
+            raise nothing(space, ask, len(points))
         return np.asarray(points[kept[rng.integers(len(kept))]])
     part = FreePart.of(space, ask)
     if part.box is None:
-        return best_allowed(_Flat(), part.origin[None], ask)
+        return best_allowed(_Flat(), space, part.origin[None], ask)
     X, tried = _drawn(part.box, part.allowed, rng, enough=1)
     known = X if len(X) else part.known
     if not len(known):
-        raise nothing(ask, tried)
+        raise nothing(space, ask, tried)
     return part.whole(known[:1] if len(X) else known[rng.integers(len(known), size=1)])[0]
 
 
@@ -223,7 +223,7 @@ class _Flat:
         return np.zeros((0, 0))
 
 
-def _search(within: Within, box: Restrictable, ask: Ask) -> Array:
+def _search(within: Within, space: Any, box: Restrictable, ask: Ask) -> Array:
     part, many = within.score.part, box.dim > MANY
     rng = generator(ask.seed, ask.number)
     points = scanned_in_many(within, box, rng) if many else scanned(within, box, ask)
@@ -235,7 +235,7 @@ def _search(within: Within, box: Restrictable, ask: Ask) -> Array:
         drawn, looked = _drawn(box, part.allowed, more, enough=ENOUGH - len(found))
         found, tried = np.vstack([found, drawn]), tried + looked
     if not len(found):
-        raise nothing(ask, tried)
+        raise nothing(space, ask, tried)
     top = climbed_in_many(within, box, found, rng) if many else climbed(within, box, found)
     return _along_border(within, box, np.vstack([top, found]), more)
 
@@ -294,14 +294,20 @@ def _neighbours(box: Restrictable, x: Array, rng: np.random.Generator) -> Array:
     return box.neighbours(x, lambda m: range(m) if m <= TRIALS else rng.choice(m, TRIALS, replace=False).tolist())
 
 
-def nothing(ask: Ask, tried: int) -> NothingAllowed:
+def nothing(space: Any, ask: Ask, tried: int) -> NothingAllowed:
     """The error where nothing was found that may be chosen."""
-    fixed = f" with the {len(ask.fixed)} coordinates that are fixed" if ask.fixed else ""
+    fixed = ", ".join(f"{name} = {checks.shown(value)}" for name, value in _values(space, ask).items())
     return NothingAllowed(
-        f"a setting must be allowed, and of {tried:,} settings{fixed} none is; loosen the constraints, "
-        f"or observe a setting that is allowed{_values(ask)}"
+        f"a setting must be allowed, and of {tried:,} settings{f' with {fixed}' if fixed else ''} none is; "
+        "loosen the constraints, or observe a setting that is allowed"
     )
 
 
-def _values(ask: Ask) -> str:
-    return f" (fixed are {checks.shown(dict(ask.fixed))})" if ask.fixed else ""
+def _values(space: Any, ask: Ask) -> dict[str, Any]:
+    """What is fixed, as the user gave it."""
+    fixed, found = dict(ask.fixed), dict[str, Any]()
+    for (name, parameter), s in zip(space.parameters, space.slices, strict=True):
+        unit = tuple(fixed[place] for place in range(s.start, s.stop) if place in fixed)
+        if len(unit) == s.stop - s.start:
+            found[name] = unit[0] if parameter is None else parameter.decode(unit)
+    return found

@@ -28,8 +28,8 @@ class Counts:
     corrected: int = 0  # entries of corrections and retractions
 
     @property
-    def awaited(self) -> int:
-        """Suggestions that have neither an outcome nor been abandoned."""
+    def unanswered(self) -> int:
+        """Suggestions that have neither an outcome nor been abandoned, however old they are."""
         return self.asked - (self.told - self.unasked) - self.abandoned
 
     @property

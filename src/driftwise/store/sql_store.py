@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from driftwise.errors import ConflictError, NotFoundError
 from driftwise.store import copies, rows
 from driftwise.store.log import SqlLog
+from driftwise.text import did_you_mean
 
 Result = TypeVar("Result")
 
@@ -55,8 +56,9 @@ class SqlStore(ABC):
     def open(self, name: str) -> SqlLog:
         found = self._find(name)
         if found is None:
-            known = ", ".join(map(repr, self.names()[:10])) or "none"
-            raise NotFoundError(f"{self.where} has no study {name!r:.80}; it has {known}")
+            names = self.names()
+            known = ", ".join(map(repr, names[:10])) or "none"
+            raise NotFoundError(f"{self.where} has no study {name!r:.80}; {did_you_mean(name, names)}it has {known}")
         return found
 
     def names(self) -> list[str]:

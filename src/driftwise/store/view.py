@@ -257,7 +257,7 @@ class SqlView:
         awaiting, counts = self.standing.awaiting, self.counts
         if number == counts.last or limit == 0:
             newer = 0
-        elif self._all_have_rewards and len(awaiting) == counts.awaited + counts.abandoned:  # all others are there
+        elif self._all_have_rewards and len(awaiting) == counts.unanswered + counts.abandoned:  # all others are there
             newer = min(counts.last - number - sum(each > number for _, each in awaiting), _sql(limit))
         elif self._all_have_rewards:
             newer = self.connection.scalar(_NEWER, {"s": self.study, "n": number, "limit": _sql(limit)}) or 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import math
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -9,7 +12,7 @@ from typing import Any, overload
 
 from driftwise import checks
 from driftwise.concurrency.threads import one_thread
-from driftwise.errors import InvalidInput
+from driftwise.errors import InvalidInput, StoreError
 from driftwise.feasible import FeasibleState
 from driftwise.policies import decision
 from driftwise.records import Ask, Observation, Params, Receipt, Suggestion, time_of_next
@@ -22,13 +25,17 @@ from driftwise.study.readings import Reading
 
 MOST = 1000  # suggestions of one ask
 
+logger = logging.getLogger("driftwise")
+
 
 class AskTell(Opened):
     """A study as far as asking, telling and correcting go. `Study` adds what it says.
 
-    `ask`, `tell`, `observe` and `correct` check what they are given. What they then do, `_asked`, `_told`, `_observed`
-    and `_corrected`, is another for a study behind a service.
+    `ask`, `tell`, `observe`, `abandon` and `correct` check what they are given. What they then do, `_asked`, `_told`,
+    `_observed`, `_abandoned` and `_corrected`, is another for a study behind a service.
     """
+
+    _current: Params | None = None
 
     # --- ask ----------------------------------------------------------------------------------------------------
 
@@ -41,6 +48,7 @@ class AskTell(Opened):
         n: None = None,
         context: Params | None = None,
         fixed: Params | None = None,
+        fallback: Params | None = None,
     ) -> Suggestion: ...
 
     @overload
@@ -52,6 +60,7 @@ class AskTell(Opened):
         n: int,
         context: Params | None = None,
         fixed: Params | None = None,
+        fallback: Params | None = None,
     ) -> list[Suggestion]: ...
 
     def ask(
@@ -62,6 +71,7 @@ class AskTell(Opened):
         n: int | None = None,
         context: Params | None = None,
         fixed: Params | None = None,
+        fallback: Params | None = None,
     ) -> Suggestion | list[Suggestion]:
         """The next setting to try. A second call with the same `key` returns the same suggestion, in any process.
 
@@ -69,15 +79,44 @@ class AskTell(Opened):
         has a time of your own. `n` suggestions come as a list; they spread out, and all or none are stored. `context`
         is the present value of every parameter of the context, and `fixed` pins parameters that are otherwise chosen.
 
+        `fallback` is a setting to go on with when the service or the store cannot be reached, for example
+        `study.current or {"price": 10}`. The suggestion then says `stored=False`, and a warning is logged.
+
         >>> first = study.ask(key="tuesday")
         >>> study.ask(key="tuesday") == first
         True
         >>> [suggestion.number for suggestion in study.ask(n=2)]
         [8, 9]
         """
-        count = None if n is None else checks.count("n", n, most=MOST)
-        found = self._asked(inputs.key(key), inputs.time(at), context, fixed, count)
+        count, when = None if n is None else checks.count("n", n, most=MOST), inputs.time(at)
+        spare = None if fallback is None else self._fallback(fallback, when, context, fixed)
+        try:
+            found = self._asked(inputs.key(key), when, context, fixed, count)
+        except StoreError as error:
+            if spare is None:
+                raise
+            logger.warning("study %r goes on with the fallback: %s", self.name, error)
+            found = [replace(spare, id=f"fallback-{secrets.token_hex(12)}") for _ in range(count or 1)]
+        self._current = found[-1].params
         return found[0] if n is None else found
+
+    def _fallback(self, given: Params, at: float | None, context: Params | None, fixed: Params | None) -> Suggestion:
+        """A suggestion without an id. Made with every ask that has a fallback, so that a wrong one is refused early."""
+        if not isinstance(given, Mapping):
+            raise InvalidInput(f"fallback must be a dict of parameters and their values, got {checks.shown(given)}")
+        params = {**given, **(fixed or {})}
+        x = self.description.point(params, context)
+        return Suggestion("", 0, params, math.nan if at is None else at, "", x, context, stored=False)
+
+    @property
+    def current(self) -> Params | None:
+        """The setting that this object was last given by `ask`; None if it has not asked yet.
+
+        >>> suggestion = study.ask()
+        >>> study.current == suggestion.params
+        True
+        """
+        return self._current
 
     def _asked(
         self, key: str | None, at: float | None, context: Params | None, fixed: Params | None, n: int | None
@@ -144,14 +183,19 @@ class AskTell(Opened):
         of the noise, if you know it, and `repeats` says that the reward is the mean of so many readings. `measures` are
         what else was measured, by name. With a `key` a repeated call is recognised even after a correction.
 
+        A suggestion that is the fallback of an ask is stored as an observation, once however often it is told.
+
         >>> study.tell(study.ask(), 97.5)
         Receipt(number=7, new=True, in_window=True)
         >>> study.tell(study.ask(), failed=True)
         Receipt(number=8, new=True, in_window=True)
         """
         id = inputs.suggestion_id(suggestion)
-        outcome = self._outcome(reward, failed, std, repeats, measures)
-        return self._told(id, outcome, inputs.time(at), inputs.key(key))
+        outcome, when, key = self._outcome(reward, failed, std, repeats, measures), inputs.time(at), inputs.key(key)
+        if isinstance(suggestion, Suggestion) and not suggestion.stored:
+            when = suggestion.at if when is None and not math.isnan(suggestion.at) else when
+            return self._observed(suggestion.params, suggestion.context, outcome, when, key or id)
+        return self._told(id, outcome, when, key)
 
     def _told(self, id: str, outcome: Outcome, at: float | None, key: str | None) -> Receipt:
         return self._receipt(self._log.tell(id, outcome, at, key=key, limit=self.policy.memory))
@@ -193,7 +237,12 @@ class AskTell(Opened):
         >>> study.pending()
         []
         """
-        self._log.abandon(inputs.suggestion_id(suggestion))
+        id = inputs.suggestion_id(suggestion)
+        if not isinstance(suggestion, Suggestion) or suggestion.stored:  # of a fallback nothing is stored
+            self._abandoned(id)
+
+    def _abandoned(self, id: str) -> None:
+        self._log.abandon(id)
 
     def _outcome(self, reward: Any, failed: Any, std: Any, repeats: Any, measures: Any) -> Outcome:
         outcome = inputs.outcome(reward, failed=failed, std=std, repeats=repeats, measures=measures)

@@ -110,7 +110,7 @@ class Description:
         if self.context is not None:
             return in_context(self.context, self.policy.space, context)
         if context is not None:
-            raise InvalidInput(f"the study has no context, got {checks.shown(context)}; create it with context={{...}}")
+            raise InvalidInput(f"the study has no context, got {checks.shown(context)}; leave it out")
         return ()
 
     def split(self, x: Point) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -163,7 +163,7 @@ class Description:
     def _said(self, name: str, value: Any, options: Mapping[str, Any]) -> Any:
         """What the user gave for an option, which is not known if it was long."""
         if name not in options and isinstance(value, dict) and value.get("type") == settings_given.DIGEST:
-            raise InvalidInput(f"{name} is too long to be stored with a study; give it again: fork(..., {name}=...)")
+            raise InvalidInput(f"{name} is too long to be stored with a study; give it again with the fork")
         return None if name in options else codec.decode(value)
 
     def adopted(self, seen: Reading) -> dict[str, Any] | None:
@@ -233,8 +233,7 @@ def agreed_with(now: Description, stored: Description, name: str, kind: str = "s
     found = settings_given.conflict(stored.given, before, now.given, after)
     if found:
         raise ConflictError(
-            f"{kind} {name!r} already exists with different settings: {found}; "
-            f"open it without these ({kind.capitalize()}.open), or take another name"
+            f"{kind} {name!r} already exists with different settings: {found}; leave these out, or take another name"
         )
     for each in settings_given.kept(stored.given, before, given=now.given, defaults=DEFAULTS):
         logger.info("%s %r was %s", kind, name, each)

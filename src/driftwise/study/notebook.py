@@ -24,7 +24,7 @@ def page(study: Study) -> str:
     facts = [
         ("study", study.name),
         ("policy", f"{study.policy.name}, {summary.description.direction}"),
-        ("rewards", f"{counts.rewards}, {counts.awaited} awaited, {counts.failed} failed"),
+        ("rewards", f"{counts.rewards}, {summary.awaited} awaited, {counts.failed} failed"),
         ("recommended", _recommended(study)),
     ]
     cells = "".join(f"<tr><th>{name}</th><td>{escape(visible(str(value)))}</td></tr>" for name, value in facts)

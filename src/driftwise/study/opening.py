@@ -24,12 +24,13 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Summary:
-    """The definition of a study, and how many suggestions and rewards it has."""
+    """The definition of a study, how many suggestions and rewards it has, and how many are `pending()`."""
 
     name: str
     path: str | None
     description: Description
     counts: Counts
+    awaited: int
 
 
 class Opened:
@@ -61,6 +62,7 @@ class Opened:
         delta: float | None = None,
         context: Any = None,
         token: str | None = None,
+        timeout: float | None = None,
         **options: Any,
     ) -> None:
         """Create a study, or open it if it already exists with the same settings. `Study` explains the arguments."""
@@ -74,21 +76,29 @@ class Opened:
         }
         settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
         given = {part: value for part, value in settings.items() if value is not None}
-        self._make(name, described(space, policy, options, given), path, token)
+        self._make(name, described(space, policy, options, given), path, token=token, timeout=timeout)
 
     @classmethod
-    def of(cls, name: str, description: Description, *, path: Path | None = None, token: str | None = None) -> Self:
+    def of(
+        cls,
+        name: str,
+        description: Description,
+        *,
+        path: Path | None = None,
+        token: str | None = None,
+        timeout: float | None = None,
+    ) -> Self:
         """Create a study with this description, or open it if it exists with the same.
 
         >>> Study.of("more prices", study.description)
         Study('more prices', policy='auto', path=None)
         """
         study = cls.__new__(cls, path=path)
-        study._make(checks.name("a study's name", name), description, path, token)
+        study._make(checks.name("a study's name", name), description, path, token=token, timeout=timeout)
         return study
 
-    def _make(self, name: str, given: Description, path: Path | None, token: str | None) -> None:
-        remote.no_token(token)
+    def _make(self, name: str, given: Description, path: Path | None, **service: Any) -> None:
+        remote.no_service(**service)
         text = given.to_json()  # refused before a file is made
         store = open_store(path)
         log = store.create(name, text)
@@ -96,7 +106,7 @@ class Opened:
         self._set_up(store, log, agreed, path)
 
     @classmethod
-    def open(cls, name: str, *, path: Path, token: str | None = None) -> Self:
+    def open(cls, name: str, *, path: Path, token: str | None = None, timeout: float | None = None) -> Self:
         """Open a study that already exists.
 
         >>> made = Study("prices", {"price": Float(5, 20)}, path="prices.db")
@@ -104,8 +114,8 @@ class Opened:
         Study('prices', policy='auto', path='prices.db')
         """
         if cls._at(path) is not cls:
-            return cls._at(path).open(name, path=path, token=token)
-        remote.no_token(token)
+            return cls._at(path).open(name, path=path, token=token, timeout=timeout)
+        remote.no_service(token=token, timeout=timeout)
         checks.name("a study's name", name)
         if path is None:
             raise InvalidInput("path must be a study's file, got None; a study in memory cannot be opened again")
@@ -116,7 +126,7 @@ class Opened:
         return study
 
     @classmethod
-    def names(cls, path: Path, token: str | None = None) -> list[str]:
+    def names(cls, path: Path, token: str | None = None, timeout: float | None = None) -> list[str]:
         """The names of the studies in a file.
 
         >>> made = Study("prices", {"price": Float(5, 20)}, path="prices.db")
@@ -124,8 +134,8 @@ class Opened:
         ['prices']
         """
         if cls._at(path) is not cls:
-            return cls._at(path).names(path, token=token)
-        remote.no_token(token)
+            return cls._at(path).names(path, token, timeout)
+        remote.no_service(token=token, timeout=timeout)
         return open_store(path, create=False).names()
 
     def _set_up(self, store: Store, log: Log, description: Description, path: Path | None) -> None:
@@ -143,8 +153,9 @@ class Opened:
         >>> study.describe().counts.rewards
         6
         """
-        counts = self._log.read(lambda view: view.counts)
-        return Summary(self.name, self._shown, self.description, counts)
+        patience = self.description.patience
+        counts, pending = self._log.read(lambda view: (view.counts, view.pending(patience)))
+        return Summary(self.name, self._shown, self.description, counts, len(pending))
 
     def close(self) -> None:
         """Close the file. It is never necessary: everything is on the disk, and the next call opens it again.

@@ -46,7 +46,8 @@ def no_address(path: Any, what: str) -> None:
         )
 
 
-def no_token(token: Any) -> None:
-    """Refuse a token for a study that is in a file or in memory."""
-    if token is not None:
-        raise InvalidInput("token goes with the address of a service, path='https://...'; leave it out for a file")
+def no_service(**given: Any) -> None:
+    """Refuse what only a service needs, such as a token, for a study that is in a file or in memory."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidInput(f"{name} goes with the address of a service, https://host:port; leave it out for a file")

@@ -45,6 +45,7 @@ class Study(AskTell):
         delta: the probability with which a limit may be broken if `safe`.
         context: parameters that are given with every ask and not chosen. docs/constraints.md explains these.
         token: who you are, if `path` is an address.
+        timeout: seconds that a call of the service may take in all, with what is tried again; 10 by default.
         **options: the options of the policy.
 
     The examples of the methods go on from this study, which knows six rewards.
@@ -330,6 +331,7 @@ class Study(AskTell):
         *,
         path: Path | None = None,
         token: str | None = None,
+        timeout: float | None = None,
         **options: Any,
     ) -> Study:
         """A new study with another space, policy or options, which begins with the observations of this one.
@@ -342,11 +344,16 @@ class Study(AskTell):
         >>> wider.describe().counts.rewards
         6
         """
-        if path is not None and (remote.is_address(path) or is_there(path)) and name in Study.names(path, token):
+        if (
+            path is not None
+            and (remote.is_address(path) or is_there(path))
+            and name in Study.names(path, token, timeout)
+        ):
             raise ConflictError(
                 f"{without_password(str(path))} has a study {name!r} already; give the fork another name"
             )
-        made = Study(name, **self.description.forked(space, policy, options), path=path, token=token)
+        about = self.description.forked(space, policy, options)
+        made = Study(name, **about, path=path, token=token, timeout=timeout)
         made.load(row for seen in self.observations() if (row := made.description.adopted(seen)) is not None)
         return made
 

@@ -26,6 +26,7 @@ class StudyReply(BaseModel):
     parameters: list[str]
     context: list[str]
     counts: Counts
+    awaited: Annotated[int, Field(description="Suggestions that are pending: without a reward, and not too old.")]
     description: Annotated[dict[str, Any], Field(description="All that defines the study. It never changes.")]
 
 

@@ -17,7 +17,7 @@ from driftwise.service.api.replies import StudyNames, StudyReply
 from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
 from driftwise.store import Counts
-from driftwise.study import Description, Study, Summary
+from driftwise.study import Study, Summary
 
 router = APIRouter(tags=["studies"])
 Reads = Annotated[Caller, needs("read")]
@@ -48,7 +48,7 @@ async def create_study(request: Request, response: Response, body: NewStudy, who
     )
     also = service.audit.within(who.id, "create", body.name)
     if await service.studies.create(body.name, partial(making.made, body.name, given, service.settings.store, also)):
-        return _described(body.name, given, Counts())
+        return _described(Summary(body.name, None, given, Counts(), awaited=0))
     response.status_code = 200
     return await _reply(service, body.name)
 
@@ -109,16 +109,18 @@ async def _reply(service: Service, name: str) -> StudyReply:
     summary: Summary = await service.studies.log(name, methodcaller("describe"))
     if summary.name != name:
         raise NotFoundError(f"there is no study {name!r:.80}")
-    return _described(name, summary.description, summary.counts)
+    return _described(summary)
 
 
-def _described(name: str, description: Description, counts: Counts) -> StudyReply:
+def _described(summary: Summary) -> StudyReply:
+    description = summary.description
     return StudyReply(
-        name=name,
+        name=summary.name,
         policy=description.policy.name,
         direction=description.direction,
         parameters=list(description.space.names),
         context=[] if description.context is None else list(description.context.names),
-        counts=counts,
+        counts=summary.counts,
+        awaited=summary.awaited,
         description=json.loads(description.to_json()),
     )

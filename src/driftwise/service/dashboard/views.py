@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -21,7 +21,6 @@ SPARK = 60  # rewards of a spark line
 POINTS = 600  # observations of a chart
 ROWS = 50  # entries of a page of the log
 CURVE = 61  # values of a parameter at which its curve is drawn
-SURPRISING = 4.0  # standard deviations from the belief at which an observation is marked
 AHEAD = 24  # typical gaps of a forecast
 
 Json = dict[str, Any]
@@ -116,32 +115,9 @@ def rewards(study: Study, first: int = 1, last: int | None = None) -> Json:
     counts = study.describe().counts
     end = counts.last if last is None else min(last, counts.last)
     found = study.sampled(POINTS, first=first, last=end)
-    surprising = _surprising(study, found)
-    rows = [
-        [seen.number, seen.at, seen.reward, int(seen.failed), int(odd)]
-        for seen, odd in zip(found, surprising, strict=True)
-    ]
+    outliers = set(study.drift().outliers) if _explains(study) else set()
+    rows = [[seen.number, seen.at, seen.reward, int(seen.failed), int(seen.number in outliers)] for seen in found]
     return {"first": first, "last": end, "every": max((end - first + 1) / POINTS, 1.0), "rows": rows}
-
-
-def _surprising(study: Study, found: Sequence[Reading]) -> list[bool]:
-    """Which of the observations that still count lie far from what is believed now."""
-    count = study.describe().counts
-    if not _explains(study):
-        return [False] * len(found)
-    drift = study.drift()
-    recent = count.last - math.ceil(drift.in_use)
-    rows = [i for i, seen in enumerate(found) if seen.number > recent and seen.reward is not None]
-    odd = [False] * len(found)
-    if rows:
-        belief = study.belief()
-        location, scale = belief.units
-        mean, std = belief.predict(np.array([found[i].x for i in rows]))
-        expected = study.description.sign * (location + scale * mean)
-        band = SURPRISING * np.hypot(scale * std, drift.noise)
-        for i, centre, width in zip(rows, expected, band, strict=True):
-            odd[i] = bool(abs(found[i].y - centre) > width)
-    return odd
 
 
 def belief(study: Study, context: Params | None = None) -> Json:
@@ -170,15 +146,15 @@ def curve(each: Slice) -> Json:
 
 
 def forecast(study: Study) -> Json:
-    """The best setting at times to come, as far as the policy models time, and the cycle if there is one."""
+    """The best setting at times to come, as far as the policy models time."""
     if not _explains(study) or study.description.context is not None:
-        return {"cycle": None, "ahead": []}
+        return {"ahead": []}
     diagnosis = study.drift()
     newest = study.latest(1)[-1].at
     span = AHEAD * diagnosis.gap if diagnosis.cycle is None else diagnosis.cycle.period
     times = [newest + share * span for share in (0.25, 0.5, 0.75, 1.0)]
     ahead = [{"at": at, **recommended(study.recommend(at=at))} for at in times]
-    return {"cycle": None if diagnosis.cycle is None else clean(asdict(diagnosis.cycle)), "ahead": ahead}
+    return {"ahead": ahead}
 
 
 def over_time(study: Study) -> Json:
@@ -218,11 +194,12 @@ def suggestion(each: Suggestion) -> Json:
 
 
 def _counts(study: Study) -> Json:
-    counts = study.describe().counts
+    summary = study.describe()
+    counts = summary.counts
     return {
         "last": counts.last,
         "rewards": counts.rewards,
-        "awaited": counts.awaited,
+        "awaited": summary.awaited,
         "failed": counts.failed,
         "corrected": counts.corrected,
     }

@@ -13,7 +13,9 @@ import logging
 import uuid
 from typing import Any
 
+from driftwise import checks
 from driftwise.errors import missing_extra
+from driftwise.service.connection import TIMEOUT
 
 try:
     from openfeature.contrib.provider.ofrep import OFREPProvider
@@ -25,12 +27,17 @@ logger = logging.getLogger("driftwise")
 
 
 class DriftwiseProvider(OFREPProvider):  # type: ignore[misc, unused-ignore]
-    """Flags from a driftwise service at `base_url`. Events that are tracked become rewards of its studies."""
+    """Flags from a driftwise service at `base_url`. Events that are tracked become rewards of its studies.
 
-    def __init__(self, base_url: str, *, token: str | None = None, timeout: float = 5.0) -> None:
+    After `timeout` seconds without an answer a flag has the default value that the program gives.
+    """
+
+    def __init__(self, base_url: str, *, token: str | None = None, timeout: float = TIMEOUT) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        super().__init__(base_url, headers_factory=lambda: headers, timeout=timeout)
+        super().__init__(base_url, headers_factory=lambda: headers)
         self._headers = headers
+        half = checks.positive("timeout", timeout) / 2
+        self.timeout: Any = half, half  # to connect, and to be answered: `requests` gives each all of a single number
 
     def track(
         self,

@@ -14,7 +14,7 @@ from driftwise.store import Counts
 STUDY = {
     "rewards": "Observations that have a reward.",
     "failed": "Observations of settings that failed.",
-    "awaited": "Suggestions that have no outcome yet.",
+    "unanswered": "Suggestions that have no outcome, however old they are.",
     "abandoned": "Suggestions that were abandoned.",
     "corrected": "Corrections and retractions.",
     "jittered": "Suggestions that needed jitter.",

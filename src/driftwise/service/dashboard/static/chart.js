@@ -96,7 +96,7 @@ export function rewards(data, changes, quantity) {
       s("circle", { cx: x(row[0]).toFixed(1), cy: y(row[2]).toFixed(1), r: 2.4 },
         rows.length <= 300 ? s("title", null, `${row[0]}: ${number(row[2])}`) : null))),
     s("g", { class: "odd" }, odd.map((row) => s("circle", { cx: x(row[0]), cy: y(row[2]), r: 4 },
-      s("title", null, `${row[0]}: ${number(row[2])}, far from what is believed`)))),
+      s("title", null, `${row[0]}: ${number(row[2])}, ignored as an outlier`)))),
     s("g", { class: "failed" }, failed.map((row) => cross(x(row[0]), height - BOTTOM - 5))));
 }
 

@@ -2,7 +2,7 @@
 
 import { follow, get } from "./api.js";
 import { spark } from "./chart.js";
-import { counted, h, number, plusMinus, setting, show } from "./dom.js";
+import { counted, h, plusMinus, setting, show } from "./dom.js";
 
 export async function glance(target) {
   let offset = 0;
@@ -45,7 +45,7 @@ function card(study) {
       h("span", null, counted(study.counts.rewards, "reward")),
       study.counts.failed ? h("span", null, counted(study.counts.failed, "failure")) : null,
       study.counts.awaited ? h("span", null, `${study.counts.awaited} awaited`) : null,
-      study.drift ? h("span", null, study.drift.rate > 0.0005 ? `drifts ${number(100 * study.drift.rate, 2)}% a step` : "stands still") : null,
-      change ? h("span", { class: study.drift.alarm ? "badge alarm" : "badge" }, `${study.drift.alarm ? "changed just now" : "changed"} at ${change.number}`) : null,
+      study.drift ? h("span", null, study.drift.says[0]) : null,
+      change ? h("span", { class: study.drift.alarm ? "badge alarm" : "badge" }, `changed at ${change.number}`) : null,
       h("span", { class: "muted" }, `${study.policy}, ${study.direction}`)));
 }

@@ -3,7 +3,7 @@
 import { follow, get, of } from "./api.js";
 import * as chart from "./chart.js";
 import { compare } from "./compare.js";
-import { h, number, percent, plusMinus, section, setting, show } from "./dom.js";
+import { h, number, plusMinus, section, setting, show } from "./dom.js";
 import { log } from "./log.js";
 
 export async function study(target, name) {
@@ -110,7 +110,7 @@ export async function study(target, name) {
   return stop;
 }
 
-const legend = () => h("p", { class: "legend" }, h("span", { class: "key dot" }, "told"), h("span", { class: "key odd" }, "far from what is believed"),
+const legend = () => h("p", { class: "legend" }, h("span", { class: "key dot" }, "told"), h("span", { class: "key odd" }, "ignored as an outlier"),
   h("span", { class: "key cross" }, "failed"), h("span", { class: "key change" }, "the world changed"));
 
 function overview(head) {
@@ -148,17 +148,9 @@ function rules(head) {
 
 function world(drift, forecast) {
   if (!drift) return h("p", { class: "muted" }, "Only the policy auto says how the world moves, once it has some rewards.");
-  const lines = [
-    drift.rate > 0.0005
-      ? `${number(100 * drift.rate, 2)}% of the function's variance is new after one step; ${number(drift.in_use, 3)} of ${drift.seen} observations still count.`
-      : `It stands still; ${number(drift.in_use, 3)} of ${drift.seen} observations count.`,
-    `The noise has a standard deviation of ${number(drift.noise, 3)}.`,
-    drift.level > 0.5 ? `A level common to all settings moves by itself (probability ${percent(drift.level)}).` : null,
-    forecast.cycle ? `It comes back after ${number(forecast.cycle.period)} (probability ${percent(forecast.cycle.probability)}).` : null,
-  ];
   return [
-    drift.alarm ? h("p", { role: "alert", class: "alarm" }, "The world changed just now. The recommendation may not be what it was.") : null,
-    h("ul", null, lines.filter(Boolean).map((text) => h("li", null, text))),
+    drift.alarm ? h("p", { role: "alert", class: "alarm" }, `${drift.says[0]} The recommendation may not be what it was.`) : null,
+    h("ul", null, drift.says.slice(drift.alarm ? 1 : 0).map((text) => h("li", null, text))),
     h("div", { class: "columns" },
       h("div", null, h("h3", null, "What matters"), chart.bars(drift.matters)),
       h("div", null, h("h3", null, "What moves"), chart.bars(drift.moves))),
