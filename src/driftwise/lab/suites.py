@@ -9,6 +9,7 @@ from driftwise.environments.functions import FUNCTIONS
 from driftwise.environments.swept import swept
 from driftwise.errors import NotFoundError
 from driftwise.lab.cases import Case, Suite
+from driftwise.lab.ops import boba, ops
 from driftwise.lab.zoo import DIMENSIONS, KINDS, case_name, zoo
 
 __all__ = ["SUITES", "Case", "Suite", "suite"]
@@ -146,6 +147,7 @@ wdbo = Suite(
             ("box", "still-optimum" if F.separable else "moving-optimum"),
         )
         for name, F in FUNCTIONS.items()
+        if name != "griewank"
     ),
 )
 
@@ -233,7 +235,7 @@ real = Suite(
 )
 
 SUITES: dict[str, Suite] = {
-    suite.name: suite for suite in (bogunovic, deng, iwazaki, hong, mandl, cheung, wdbo, drift_zoo, real)
+    suite.name: suite for suite in (bogunovic, deng, iwazaki, hong, mandl, cheung, wdbo, drift_zoo, ops, boba, real)
 }
 
 
