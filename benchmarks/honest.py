@@ -89,7 +89,7 @@ def alarmed(policy: Any, state: Any, ask: Ask) -> bool:
 
 @dataclass
 class Announced:
-    """The changes that `Study.changes` would give, as (number, noticed, taken back); it follows the run's own states."""
+    """The changes that `Study.changes` would give, as (number, noticed, taken back); it follows the run's states."""
 
     policy: Any
     state: Any = None

@@ -1,7 +1,6 @@
-"""Surfaces as users of live systems have them: cliffs, timeouts, decades, prices that multiply. A cost is minus a reward.
+"""Surfaces as users of live systems have them: cliffs, timeouts, decades, prices that multiply.
 
-Each is drawn from a seed, and is on the box that `BOXES` has under its name. `worlds.py` of the lab's suite `ops` puts
-noise to them.
+Each is drawn from a seed. A cost is minus a reward. The lab's suite `ops` has their boxes and their noise.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Choice, Float, Int
 
 PLANE = Box.of({"share": Float(0, 1), "load": Float(0, 1)})
+CUBE = Box.of({"share": Float(0, 1), "load": Float(0, 1), "depth": Float(0, 1)})
 MODES = Box.of({"share": Float(0, 1), "load": Float(0, 1), "mode": Choice(["a", "b", "c"])})
 SERVICE = Box.of({"workers": Int(1, 64, log=True), "batch": Int(1, 20), "mode": Choice(["a", "b", "c"])})
 DISCRETE = Box.of(
@@ -54,7 +54,7 @@ class Cliff(_Drawn, Relative):
 
 
 class Timeouts(_Drawn, Plain):
-    """A smooth cost from 5 to 15 seconds, and 30 seconds, always the same, beyond a slanting edge: that is a timeout."""
+    """A smooth cost from 5 to 15 seconds, and 30 seconds, always the same, beyond a slanting edge: a timeout."""
 
     def value(self, X: Array, phase: float) -> Array:
         edge, slope = self.uniform(0.0, 1.0, 2)
@@ -129,6 +129,17 @@ class Tenfold(_Drawn, Relative):
         """The first function that is lowest more than 0.35 away from where the one before is."""
         drawn = (Hills(2, self.seed, number) for number in range(1, 100))
         return next(each for each in drawn if np.linalg.norm(each.lowest() - self._before.lowest()) > 0.35)
+
+
+class Smooth(_Drawn, Plain):
+    """A smooth cost from 30 to 100 of three numbers."""
+
+    def value(self, X: Array, phase: float) -> Array:
+        return -(30 + 70 * self._hills(X))
+
+    @cached_property
+    def _hills(self) -> Hills:
+        return Hills(3, self.seed)
 
 
 class Service(_Drawn, Plain):

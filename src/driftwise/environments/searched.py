@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -99,7 +100,7 @@ class Searched(KnownOptimum):
         """Σ_{t<T} max |f_{t+1} − f_t|, over the points of the scan."""
         X = scan_points(self.space)
         F = [self.value(t, X) for t in range(1, checks.count("horizon", horizon) + 1)]
-        return float(sum(np.abs(b - a).max() for a, b in zip(F, F[1:], strict=False)))
+        return float(sum(np.abs(b - a).max() for a, b in pairwise(F)))
 
     @cached_property
     def _surface(self) -> Surface:
