@@ -113,6 +113,27 @@ class Announced:
         return [(c.number, c.noticed, c.taken_back) for c in self.watch.changes] if self.watch else []
 
 
+@dataclass(frozen=True)
+class Peer:
+    """BoTorch with time as an input, where it is installed; it is asked for settings alone."""
+
+    dim: int
+    seed: int
+
+    def start(self) -> Any:
+        from benchmarks.peers.botorch_peer import BoTorch
+
+        return BoTorch(self.dim, self.seed, time=True)
+
+    def choose(self, state: Any, ask: Ask) -> Array:
+        chosen: Array = state.ask(ask.number, ask.at)
+        return chosen
+
+    def update(self, state: Any, seen: Observation) -> Any:
+        state.tell(seen)
+        return state
+
+
 # --- a run ------------------------------------------------------------------------------------------------------------
 
 
@@ -137,7 +158,7 @@ def run(name: str, seed: int, label: str) -> dict[str, Any]:
     """One run, as a line of the results."""
     case = CASES[name]
     world = case.environment(seed)
-    policy = Contender(label, label).on(world)
+    policy = Peer(world.space.dim, seed) if label == "botorch" else Contender(label, label).on(world)
     speaks = hasattr(policy, "diagnose")
     state, log, said, announced = policy.start(), list[Observation](), Said(), Announced(policy)
     regret, ms, alarms, advice = list[float](), list[float](), list[int](), list[bool]()

@@ -106,7 +106,8 @@ ops = Suite(
     "driftwise",
     "Worlds as live systems have them. T = 160. Functions called smooth are those of the drift zoo on a square: g = "
     "Σ a_i k(·, c_i), 40 centres, ‖g‖_H = 2, ℓ = 0.28, noise of standard deviation 0.1. A cost is minus a reward",
-    "All of it is ours. The optimum of a surface without a gradient is that of a scan of thousands of settings, refined",
+    "All of it is ours. The optimum of a surface without a gradient is that of a scan of thousands of settings and a "
+    "refinement.",
     (
         _case("still", partial(drifting, drift=_still), "a smooth function that stands still", "still"),
         _case(
@@ -173,11 +174,21 @@ ops = Suite(
         _case("fast", partial(drifting, drift=partial(_chain, epsilon=0.05)), "smooth, a chain of ε = 0.05", "slow"),
         _case("hartmann3", partial(swept, "hartmann3"), "Hartmann's, its last coordinate is time", "slow"),
         *(
-            _case(f"level-{path}", partial(zoo, kind=f"level-{path}", dim=2, box=True), f"smooth, and a level {words}")
+            _case(
+                f"level-{path}",
+                partial(zoo, kind=f"level-{path}", dim=2, box=True),
+                f"smooth, and a level {words}",
+                "level",
+            )
             for path, words in PATHS
         ),
         *(
-            _case(f"arms-{path}", partial(arms, level=partial(_level, path=path)), f"20 arms, and a level {words}")
+            _case(
+                f"arms-{path}",
+                partial(arms, level=partial(_level, path=path)),
+                f"20 arms, and a level {words}",
+                "level",
+            )
             for path, words in PATHS
         ),
         _case("one-of-four", one_of_four, "a function of one of four parameters", "still"),
