@@ -18,6 +18,7 @@ from driftwise.spaces import Box, Choice, Float, Int
 
 PLANE = Box.of({"share": Float(0, 1), "load": Float(0, 1)})
 CUBE = Box.of({"share": Float(0, 1), "load": Float(0, 1), "depth": Float(0, 1)})
+FOUR = Box.of({f"x{j}": Float(0, 1) for j in range(4)})
 MODES = Box.of({"share": Float(0, 1), "load": Float(0, 1), "mode": Choice(["a", "b", "c"])})
 SERVICE = Box.of({"workers": Int(1, 64, log=True), "batch": Int(1, 20), "mode": Choice(["a", "b", "c"])})
 DISCRETE = Box.of(
@@ -158,6 +159,14 @@ class Discrete(_Drawn, Plain):
         bonus = self.uniform(0.0, 0.5, 3)
         each = np.column_stack([Hills(2, self.seed, number)(X) for number in range(4)])
         return (X[:, 2:6] * each).sum(axis=1) + X[:, 6:9] @ bonus
+
+
+class OneOfFour(_Drawn, Plain):
+    """A smooth reward from 0 to 2.5 of one parameter of four; which one, the seed says."""
+
+    def value(self, X: Array, phase: float) -> Array:
+        which = self.seed % 4
+        return 2.5 * Hills(1, self.seed)(X[:, which : which + 1])
 
 
 class Peak(_Drawn, Plain):

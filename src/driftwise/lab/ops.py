@@ -7,20 +7,19 @@ from functools import partial
 from typing import Any
 
 from driftwise.environments import operations as surfaces
-from driftwise.environments.catalogue import halton, on_box, parts
+from driftwise.environments.catalogue import on_box, parts
 from driftwise.environments.drift import Abrupt, Chain, Drift, Still
 from driftwise.environments.levels import CyclingLevel, JumpingLevel, Levelled, LevelPath, Lifted, WalkingLevel
 from driftwise.environments.noise import Gaussian, Noise
 from driftwise.environments.recorded import unordered
-from driftwise.environments.rkhs import Coordinates, Expansion
+from driftwise.environments.rkhs import Coordinates
 from driftwise.environments.searched import Searched
 from driftwise.environments.swept import swept
 from driftwise.environments.world import World
 from driftwise.environments.wrong_readings import Glitches, OneWrong
-from driftwise.gp.kernels import RBF
 from driftwise.lab.cases import Case, Suite
 from driftwise.lab.zoo import zoo
-from driftwise.spaces import Box, Float
+from driftwise.spaces import Box
 
 HORIZON, SEEDS = 160, 8
 STD = 0.1
@@ -34,13 +33,6 @@ def drifting(*, drift: Callable[[int], Drift], noise: Noise = NOISE, seed: int, 
     """A function of an RKHS on a square, as the drift zoo has it on boxes, with a drift that is laid out for T."""
     world = on_box(drift(horizon), seed=seed, dim=2, horizon=horizon, name="ops")
     return World(world.space, world.basis, world.drift, noise, seed, horizon, "ops")
-
-
-def one_of_four(*, seed: int, horizon: int) -> World:
-    """A function of one of four parameters, which one the seed says."""
-    lengths = tuple(0.25 if j == seed % 4 else 20.0 for j in range(4))
-    box = Box.of({f"x{j}": Float(0, 1) for j in range(4)})
-    return World(box, Expansion(RBF(lengths), halton(40, 4), 2.0), Still(), NOISE, seed, horizon, "one-of-four")
 
 
 def arms(*, level: Callable[[int], LevelPath], seed: int, horizon: int) -> World:
@@ -191,7 +183,7 @@ ops = Suite(
             )
             for path, words in PATHS
         ),
-        _case("one-of-four", one_of_four, "a function of one of four parameters", "still"),
+        _operated("one-of-four", surfaces.OneOfFour, surfaces.FOUR, NOISE, "one of four parameters matters", "still"),
         _operated("peak", surfaces.Peak, surfaces.PLANE, NOISE, "a hill of height 1, a peak of 3, .05 wide", "still"),
         _operated("discrete", surfaces.Discrete, surfaces.DISCRETE, NOISE, "whole numbers and choices only", "still"),
     ),
