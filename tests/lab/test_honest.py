@@ -85,13 +85,13 @@ def test_a_run_is_a_function_of_its_seed_and_is_not_made_twice(tmp_path, capsys)
 
 
 def test_what_auto_says_is_judged_and_its_changes_are_those_of_a_study(monkeypatch):
-    monkeypatch.setitem(honest.CASES, "tenfold", replace(honest.CASES["tenfold"], horizon=40))
+    monkeypatch.setitem(honest.CASES, "tenfold", replace(honest.CASES["tenfold"], horizon=60))
     line = honest.run("tenfold", 1, "auto")
-    assert line["said"] == (16 + 5 + 1) * 3
+    assert line["said"] == (16 + 5 + 1) * 6
     assert 0 < line["held"] <= line["said"]
     world = honest.CASES["tenfold"].environment(1)
     study = dw.Study("s", space=world.space, policy="auto", seed=1)
-    for t in range(1, 41):
+    for t in range(1, 61):
         asked = study.ask()
         study.tell(asked, world.observe(t, np.array(world.space.to_unit(asked.params))))
     assert line["announced"] == [(c.number, c.noticed, c.taken_back) for c in study.changes()]

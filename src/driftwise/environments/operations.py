@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.environments.searched import Hills, Plain, Relative
+from driftwise.environments.searched import Hills, Additive, Relative
 from driftwise.records import Array
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Choice, Float, Int
@@ -54,7 +54,7 @@ class Cliff(_Drawn, Relative):
         return Hills(2, self.seed)
 
 
-class Timeouts(_Drawn, Plain):
+class Timeouts(_Drawn, Additive):
     """A smooth cost from 5 to 15 seconds, and 30 seconds, always the same, beyond a slanting edge: a timeout."""
 
     def value(self, X: Array, phase: float) -> Array:
@@ -70,7 +70,7 @@ class Timeouts(_Drawn, Plain):
         return Hills(2, self.seed)
 
 
-class Latency(_Drawn, Plain):
+class Latency(_Drawn, Additive):
     """The latency s(x)/(1 − ρ) of a queue of capacity c(x) in ms, ρ = load/c(x), under a load with four cycles.
 
     Where the queue is saturated it stays near 100 s(x). The load goes from 0.4 to 1.1, c(x) from 0.5 to 1.4.
@@ -97,7 +97,7 @@ class Latency(_Drawn, Plain):
         return Hills(2, self.seed), Hills(2, self.seed, 1, length=0.45)
 
 
-class Throughput(_Drawn, Plain):
+class Throughput(_Drawn, Additive):
     """From 1,000 to 6,000 requests a second; the noise is 2% to 30% of that, depending on the place."""
 
     def value(self, X: Array, phase: float) -> Array:
@@ -132,7 +132,7 @@ class Tenfold(_Drawn, Relative):
         return next(each for each in drawn if np.linalg.norm(each.lowest() - self._before.lowest()) > 0.35)
 
 
-class Smooth(_Drawn, Plain):
+class Smooth(_Drawn, Additive):
     """A smooth cost from 30 to 100 of three numbers."""
 
     def value(self, X: Array, phase: float) -> Array:
@@ -143,7 +143,7 @@ class Smooth(_Drawn, Plain):
         return Hills(3, self.seed)
 
 
-class Service(_Drawn, Plain):
+class ServiceCost(_Drawn, Additive):
     """A cost from 30 to about 100 of two whole numbers, one of them logarithmic, and a choice."""
 
     def value(self, X: Array, phase: float) -> Array:
@@ -152,24 +152,32 @@ class Service(_Drawn, Plain):
         return -(30 + 60 * (X[:, 0] - centre[0]) ** 2 + 40 * (X[:, 1] - centre[1]) ** 2 + X[:, 2:] @ modes)
 
 
-class Discrete(_Drawn, Plain):
+class Discrete(_Drawn, Additive):
     """A reward from 0 to about 1.5 of two whole numbers and two choices; each codec has a function of its own."""
 
     def value(self, X: Array, phase: float) -> Array:
         bonus = self.uniform(0.0, 0.5, 3)
-        each = np.column_stack([Hills(2, self.seed, number)(X) for number in range(4)])
+        each = np.column_stack([hills(X) for hills in self._hills])
         return (X[:, 2:6] * each).sum(axis=1) + X[:, 6:9] @ bonus
 
+    @cached_property
+    def _hills(self) -> list[Hills]:
+        return [Hills(2, self.seed, number) for number in range(4)]
 
-class OneOfFour(_Drawn, Plain):
+
+class OneOfFour(_Drawn, Additive):
     """A smooth reward from 0 to 2.5 of one parameter of four; which one, the seed says."""
 
     def value(self, X: Array, phase: float) -> Array:
         which = self.seed % 4
-        return 2.5 * Hills(1, self.seed)(X[:, which : which + 1])
+        return 2.5 * self._hills(X[:, which : which + 1])
+
+    @cached_property
+    def _hills(self) -> Hills:
+        return Hills(1, self.seed)
 
 
-class Peak(_Drawn, Plain):
+class Peak(_Drawn, Additive):
     """A broad hill of height 1, and a peak of height 3 and width 0.05 away from it."""
 
     def value(self, X: Array, phase: float) -> Array:

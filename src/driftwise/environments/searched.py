@@ -40,7 +40,7 @@ class Surface(Protocol):
         ...
 
 
-class Plain:
+class Additive:
     """A surface that stands still, read with noise that is added; most others differ in one of these."""
 
     def phase(self, t: int) -> float:
@@ -50,7 +50,7 @@ class Plain:
         return value + draw
 
 
-class Relative(Plain):
+class Relative(Additive):
     """Read with noise relative to the reward."""
 
     def reading(self, value: float, x: Array, draw: float) -> float:

@@ -19,7 +19,7 @@ class Glitches:
 
     >>> noise = Glitches(0.1, 0.03, 1.0, 3.0)
     >>> sum(abs(noise.draw(0, t) - Gaussian(0.1).draw(0, t)) > 0.99 for t in range(1, 1001))
-    29
+    36
     """
 
     std: float

@@ -114,7 +114,9 @@ ops = Suite(
             "the same, off by 10 to 30",
             "still",
         ),
-        *_wrong("one-wrong", surfaces.Service, surfaces.SERVICE, "a cost from 30 to 100 of whole numbers and a choice"),
+        *_wrong(
+            "one-wrong", surfaces.ServiceCost, surfaces.SERVICE, "a cost from 30 to 100 of whole numbers and a choice"
+        ),
         *_wrong("one-wrong-cube", surfaces.Smooth, surfaces.CUBE, "a smooth cost from 30 to 100 of three numbers"),
         _operated(
             "cliff",
