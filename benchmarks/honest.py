@@ -20,7 +20,7 @@ import sys  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable, Iterator, Sequence  # noqa: E402
 from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: E402
-from dataclasses import dataclass, field, replace  # noqa: E402
+from dataclasses import dataclass, field  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -167,28 +167,36 @@ def run(name: str, seed: int, label: str) -> dict[str, Any]:
         state = policy.update(state, seen)
         log.append(seen)
     wrong = world.noise if isinstance(world.noise, OneWrong) else None
-    for t in range(first + 1, case.horizon + 1):
-        ask = Ask(len(log) + 1, float(t), seed=seed)
-        began = time.process_time()
-        x = policy.choose(state, ask)
-        seconds = time.process_time() - began
-        log.append(Observation(ask.number, float(t), tuple(x.tolist()), world.observe(t, x)))
-        began = time.process_time()
-        state = policy.update(state, log[-1])
-        ms.append(1000 * (seconds + time.process_time() - began))
-        regret.append(float(world.best(t) - world.value(t, x[None])[0]))
-        if not speaks:
-            continue
-        announced.follow(state, log[-1])
-        after = Ask(ask.number + 1, float(t), seed=seed)
+    log_from = first + 1 - len(log)  # the observation of step t is log[t - log_from]
+
+    def look(t: int, state: Any) -> None:
+        """At what is said after step t; once it has chosen again, since what is computed for that is part of a step."""
+        announced.follow(state, log[t - log_from])
+        after = Ask(log[t - log_from].number + 1, float(t), seed=seed)
         if t >= FROM and (t - FROM) % EVERY == 0:
-            X = _settings(policy, world, state, after, [seen.x for seen in log[-TRIED:]])
+            tried = [seen.x for seen in log[: t - log_from + 1][-TRIED:]]
+            X = _settings(policy, world, state, after, tried)
             said.judge(policy, state, after, X, world.value(t, X))
         if wrong and wrong.at <= t < wrong.at + AFTER and alarmed(policy, state, after):
             alarms.append(t)
         if wrong and wrong.at <= t < wrong.at + ADVISED:
             got = float(world.value(t, recommended(policy, state, after)[None])[0])
             advice.append(got >= TOLERATED * world.best(t))  # rewards are costs below 0 there
+
+    for t in range(first + 1, case.horizon + 1):
+        ask = Ask(len(log) + 1, float(t), seed=seed)
+        began = time.process_time()
+        x = policy.choose(state, ask)
+        seconds = time.process_time() - began
+        if speaks and t > first + 1:
+            look(t - 1, state)
+        log.append(Observation(ask.number, float(t), tuple(x.tolist()), world.observe(t, x)))
+        began = time.process_time()
+        state = policy.update(state, log[-1])
+        ms.append(1000 * (seconds + time.process_time() - began))
+        regret.append(float(world.best(t) - world.value(t, x[None])[0]))
+    if speaks:
+        look(case.horizon, state)
     changes = true_changes(world, case)
     half = len(regret) // 2
     return {
@@ -215,7 +223,7 @@ def _queries(world: Any, seed: int) -> Iterator[Observation]:
     each = QUERIES // FIRST
     for i, x in enumerate(X):
         t = 1 + i // each
-        eta = replace(world.noise).draw(seed, 1_000_000 + i)  # numbers of their own: several in one step
+        eta = world.noise.draw(seed, 1_000_000 + i)  # numbers of their own: several in one step
         yield Observation(i + 1, t + i % each / each, tuple(x.tolist()), float(world.value(t, x[None])[0]) + eta)
 
 

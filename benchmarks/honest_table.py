@@ -73,7 +73,7 @@ def _row(
     late = [line["late"] for line in group]
     shares = [line["regret"] / random[_key(line)] for line in group if _key(line) in random]
     usual = np.median([line["late"] for line in known.values() if line["world"] == world] or late)
-    ms = np.median([line["ms"] for line in group], axis=0)
+    ms = np.median([line["ms"] for line in group if line["ms"]] or [[math.nan] * 3], axis=0)
     return [
         world,
         str(len(group)),

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.environments.searched import Hills, Additive, Relative
+from driftwise.environments.searched import Additive, Hills, Relative
 from driftwise.records import Array
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Choice, Float, Int
