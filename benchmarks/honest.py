@@ -29,11 +29,12 @@ from scipy.special import log_ndtr, ndtri_exp  # noqa: E402
 
 from benchmarks.honest_table import table  # noqa: E402
 from driftwise.auto.changes import Watch  # noqa: E402
+from driftwise.cli.parse import policy as contender  # noqa: E402
 from driftwise.environments.swept import moments  # noqa: E402
 from driftwise.environments.wrong_readings import OneWrong  # noqa: E402
 from driftwise.lab.cases import Case  # noqa: E402
 from driftwise.lab.ops import FIRST, boba, ops  # noqa: E402
-from driftwise.lab.trials import Contender, changes_of  # noqa: E402
+from driftwise.lab.trials import changes_of  # noqa: E402
 from driftwise.records import Array, Ask, Observation  # noqa: E402
 from driftwise.rng import Stream, generator  # noqa: E402
 from driftwise.study.answers import cautious  # noqa: E402
@@ -158,7 +159,7 @@ def run(name: str, seed: int, label: str) -> dict[str, Any]:
     """One run, as a line of the results."""
     case = CASES[name]
     world = case.environment(seed)
-    policy = Peer(world.space.dim, seed) if label == "botorch" else Contender(label, label).on(world)
+    policy = Peer(world.space.dim, seed) if label == "botorch" else contender(label).on(world)
     speaks = hasattr(policy, "diagnose")
     state, log, said, announced = policy.start(), list[Observation](), Said(), Announced(policy)
     regret, ms, alarms, advice = list[float](), list[float](), list[int](), list[bool]()
@@ -264,20 +265,25 @@ def main(given: Sequence[str] | None = None) -> None:
         print(table([_found(Path(path)) for path in arguments[1:]]))
         return
     parser = argparse.ArgumentParser(prog="python -m benchmarks.honest", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--policy", default="auto", help="names with commas between them (auto)")
+    parser.add_argument("--policy", action="append", help="auto (the default), sw-gp-ucb:window=50, random, botorch, …")
     parser.add_argument("--worlds", default="ops", help=f"ops, boba, all, or some of {', '.join(CASES)} (ops)")
     parser.add_argument("--seeds", default="1-8", help="as 41-46 or 1,3 (1-8)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("-o", "--out", type=Path, required=True, help="a file of JSON lines")
     asked = parser.parse_args(arguments)
     done = {(line["world"], line["seed"], line["policy"]) for line in _found(asked.out)}
-    wanted = [
-        (w, s, p) for s in seeds_of(asked.seeds) for w in worlds_of(asked.worlds) for p in asked.policy.split(",")
-    ]
-    missing = [key for key in wanted if key not in done]
+    specs = asked.policy or ["auto"]
+    wanted = [(w, s, p) for s in seeds_of(asked.seeds) for w in worlds_of(asked.worlds) for p in specs]
+    refused = []
     with asked.out.open("a", encoding="utf-8") as file, ProcessPoolExecutor(asked.jobs) as pool:
-        for future in as_completed([pool.submit(run, *key) for key in missing]):
-            print(json.dumps(future.result()), file=file, flush=True)
+        futures = {pool.submit(run, *key): key for key in wanted if key not in done}
+        for future in as_completed(futures):
+            if error := future.exception():
+                refused.append(f"{futures[future]}: {error}")
+            else:
+                print(json.dumps(future.result()), file=file, flush=True)
+    if refused:
+        raise SystemExit("\n".join(refused))
 
 
 def worlds_of(given: str) -> list[str]:

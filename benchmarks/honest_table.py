@@ -77,7 +77,7 @@ def _row(
     return [
         world,
         str(len(group)),
-        "{:.2f} ({:.2f}-{:.2f})".format(*ratio(group, known)),
+        _interval(*ratio(group, known)),
         f"{regret.mean():.3g}",
         f"{np.median(regret):.3g}",
         f"{np.mean(late) * group[0]['unit']:.3g}",
@@ -89,6 +89,12 @@ def _row(
         f"{ms[0]:.1f}",
         f"{ms[1]:.0f} ({ms[1] / ms[0]:.1f})",
     ]
+
+
+def _interval(middle: float, low: float, high: float) -> str:
+    if math.isnan(middle):
+        return ""
+    return f"{middle:.2f}" if math.isnan(low) else f"{middle:.2f} ({low:.2f}-{high:.2f})"
 
 
 def _said(group: Sequence[Line]) -> list[str]:

@@ -76,6 +76,9 @@ def test_a_run_is_a_function_of_its_seed_and_is_not_made_twice(tmp_path, capsys)
     assert sorted((line["world"], line["seed"]) for line in lines) == [
         *(("boba-eggholder", 3), ("boba-eggholder", 4), ("tenfold", 3), ("tenfold", 4)),
     ]
+    with pytest.raises(SystemExit, match="'still', 1, 'no-such'"):  # and the others are run
+        honest.main(["--policy", "no-such", "--policy", "random", "--worlds", "still", "--seeds", "1", "-o", str(out)])
+    assert len(out.read_text().splitlines()) == 5
     again = honest.run("tenfold", 3, "random")
     line = next(line for line in lines if (line["world"], line["seed"]) == ("tenfold", 3))
     assert {k: v for k, v in again.items() if k != "ms"} == {k: v for k, v in line.items() if k != "ms"}
