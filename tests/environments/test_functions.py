@@ -21,12 +21,13 @@ PUBLISHED = {
     "shekel": (4, 0, 10, -10.5364),
     "hartmann3": (3, 0, 1, -3.86278),
     "hartmann6": (6, 0, 1, -3.32237),
+    "griewank": (6, -600, 600, 0.0),
     "powell": (4, -4, 5, 0.0),
 }
 MOVING = [name for name, F in FUNCTIONS.items() if not F.separable]
 
 
-def test_they_are_the_ten_published():
+def test_they_are_the_eleven_published():
     assert {name: (F.dim, F.low, F.high) for name, F in FUNCTIONS.items()} == {n: p[:3] for n, p in PUBLISHED.items()}
 
 

@@ -36,6 +36,8 @@ def test_the_published_sizes():
     assert [name for name, _, _ in sizes["mandl"]] == ["epsilon=0.1", "epsilon=0.01", "epsilon=0.001"]
     assert len(sizes["wdbo"]) == 10
     assert len(sizes["drift-zoo"]) == 108
+    assert {(T, n) for _, T, n in sizes["ops"]} == {(160, 8)}
+    assert [(T, n) for _, T, n in sizes["boba"]] == [(123, 10)] * 8
     assert len(sizes["real"]) >= 3
 
 

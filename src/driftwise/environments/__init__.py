@@ -2,8 +2,8 @@
 
 Read, in this order: `world` (what a world is), `rkhs`, `drift`, `levels` and `noise` (its parts), `playback` and
 `optimum` (how f_t and its maximum are computed), `truth` (what a world truly is), `catalogue` (the named worlds,
-published and ours), `moving`, `swept` and `functions` (worlds that are formulas in time), `recorded` and `csv_sheet`
-(your recordings), `datasets` (data).
+published and ours), `moving`, `swept` and `functions` (worlds that are formulas in time), `searched`, `operations` and
+`wrong_readings` (worlds as live systems have them), `recorded` and `csv_sheet` (your recordings), `datasets` (data).
 """
 
 from __future__ import annotations

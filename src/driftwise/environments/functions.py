@@ -1,4 +1,4 @@
-"""Ten test functions of optimisation, with the sign flipped for maximisation, and their known optima.
+"""Eleven test functions of optimisation, with the sign flipped for maximisation, and their known optima.
 
 Each docstring has the formula as published, for minimisation. The code returns minus that, and its gradient.
 X has rows in the function's own coordinates: (n, d).
@@ -98,6 +98,15 @@ def powell(X: Array) -> tuple[Array, Array]:
     return -(p * p + 5 * q * q + r2 * r2 + 10 * s2 * s2), -np.column_stack(slope)
 
 
+def griewank(X: Array) -> tuple[Array, Array]:
+    """1 + Σ x_i²/4000 − Π cos(x_i/√i)."""
+    root = np.sqrt(np.arange(1.0, X.shape[1] + 1))
+    waves = np.cos(X / root)
+    others = np.column_stack([np.delete(waves, i, axis=1).prod(axis=1) for i in range(X.shape[1])])
+    slope = X / 2000 + np.sin(X / root) / root * others
+    return -(1 + (X**2).sum(axis=1) / 4000 - waves.prod(axis=1)), -slope
+
+
 SHEKEL_BETA = np.array([1, 2, 2, 4, 4, 6, 3, 7, 5, 5]) / 10
 SHEKEL_C = np.array(
     [[4, 1, 8, 6, 3, 2, 5, 8, 6, 7.0], [4, 1, 8, 6, 7, 9, 3, 1, 2, 3.6]] * 2
@@ -183,6 +192,18 @@ FUNCTIONS: dict[str, Function] = {
             3.322368,
             False,
             _rows(HARTMANN6_P),
+        ),
+        # where the cosine of the last coordinate is negative, another one must be, too: the first at least cost
+        Function(
+            "griewank",
+            6,
+            -600,
+            600,
+            griewank,
+            (0.0,) * 6,
+            0.0,
+            False,
+            _rows(np.array([[0.0] * 6, [math.pi] + [0.0] * 5])),
         ),
         Function("powell", 4, -4, 5, powell, (0.0,) * 4, 0.0),
     )

@@ -83,15 +83,15 @@ class Swept:
         return np.column_stack([F.low + (F.high - F.low) * X, self.time(t)])
 
 
-def swept(name: str, *, seed: int = 0, horizon: int = 200) -> Moving:
-    """One of the ten functions of `functions.py` on the box of all its coordinates but the last, which is time.
+def swept(name: str, *, seed: int = 0, horizon: int = 200, noise: float = NOISE) -> Moving:
+    """One of the functions of `functions.py` on the box of all its coordinates but the last, which is time.
 
-    Policies are given Matérn-5/2 with the most likely length scale of LENGTHSCALES, and the noise variance, which is 5%
+    Policies are given Matérn-5/2 with the most likely length scale of LENGTHSCALES, and the noise variance: `noise`
     of the signal variance.
     """
     path = Swept(name, over=max(checks.count("horizon", horizon), 2))
     box = Box.of({f"x{j}": Float(0, 1) for j in range(path.function.dim - 1)})
-    return Moving(box, path, Matern(2.5, lengthscale(name)), Gaussian(math.sqrt(NOISE)), seed, horizon, f"wdbo-{name}")
+    return Moving(box, path, Matern(2.5, lengthscale(name)), Gaussian(math.sqrt(noise)), seed, horizon, f"wdbo-{name}")
 
 
 @lru_cache(maxsize=16)

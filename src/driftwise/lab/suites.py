@@ -9,6 +9,7 @@ from driftwise.environments.functions import FUNCTIONS
 from driftwise.environments.swept import swept
 from driftwise.errors import NotFoundError
 from driftwise.lab.cases import Case, Suite
+from driftwise.lab.ops import boba, ops
 from driftwise.lab.zoo import DIMENSIONS, KINDS, case_name, zoo
 from driftwise.text import did_you_mean
 
@@ -147,6 +148,7 @@ wdbo = Suite(
             ("box", "still-optimum" if F.separable else "moving-optimum"),
         )
         for name, F in FUNCTIONS.items()
+        if name != "griewank"
     ),
 )
 
@@ -234,7 +236,7 @@ real = Suite(
 )
 
 SUITES: dict[str, Suite] = {
-    suite.name: suite for suite in (bogunovic, deng, iwazaki, hong, mandl, cheung, wdbo, drift_zoo, real)
+    suite.name: suite for suite in (bogunovic, deng, iwazaki, hong, mandl, cheung, wdbo, drift_zoo, ops, boba, real)
 }
 
 
