@@ -159,12 +159,12 @@ clean:
 .venv-lowest/ready: pyproject.toml .ci/lowest.py
 	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest
 	.venv-lowest/bin/python .ci/lowest.py > .venv-lowest/lowest.txt
-	.venv-lowest/$(PIP) -c .venv-lowest/lowest.txt -e '.[test,ray]'
+	.venv-lowest/$(PIP) -c .venv-lowest/lowest.txt -e '.[test]'
 	@touch $@
 
 .venv-newest/ready: pyproject.toml
 	python=$$(.ci/python 3.13) && $$python -m venv .venv-newest
-	.venv-newest/$(PIP) --upgrade --upgrade-strategy eager -e '.[test,ray]'
+	.venv-newest/$(PIP) --upgrade --upgrade-strategy eager -e '.[test]'
 	@touch $@
 
 .venv-integrations/ready: pyproject.toml constraints.txt

@@ -221,6 +221,7 @@ def command(out, name):
     return [*run, *policies, *sizes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "blow"), [("serial", "SIGKILL"), ("joblib", "SIGKILL"), ("joblib", "SIGINT")])
 def test_a_killed_run_goes_on_where_it_was_and_ends_in_the_same_bytes(tmp_path, uninterrupted, name, blow):
     if not hasattr(signal, blow):

@@ -70,6 +70,7 @@ def test_jobs_must_be_at_least_one():
         perform_all([], workers=0)
 
 
+@pytest.mark.slow
 def test_the_demo_shows_the_median_seed_and_marks_what_was_forgotten(monkeypatch):
     monkeypatch.setattr(demo, "AUTO_SEEDS", 3)
     tasks = demo.plan("deng-abrupt", seeds=4, horizon=110)
