@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report and its pictures.")] = Path("report"),
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each policy in each environment; `auto` has six at most.")] = 12,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each policy; `auto` has six at most.")] = 12,
     horizon: Annotated[int, typer.Option(min=10, help="Steps of each run.")] = 300,
     jobs: Jobs = None,
 ) -> None:
