@@ -108,6 +108,7 @@ def test_only_what_is_missing_is_done(tmp_path, expected):
     assert ran(tmp_path, serial)[1].done == 0
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_changes_nothing(tmp_path, expected):
     deadly = Deadly("window", "sw-gp-ucb", (("window", 10),), marker=str(tmp_path / "marker"), lives=2)
     found, account = ran(tmp_path / "out", Joblib(2), (deadly, CONTENDERS[1]))
@@ -116,6 +117,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(tmp_path, expected):
     assert account.failed == 0
 
 
+@pytest.mark.slow
 def test_a_trial_that_kills_every_worker_fails_alone(tmp_path, expected, monkeypatch):
     monkeypatch.setattr(engines, "PATIENCE", 1)
     only = Suite("deng", "", "", "", (replace(DENG.case("slow"), seeds=1),))
