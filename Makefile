@@ -73,7 +73,7 @@ coverage: .venv/ready
 
 # Inside other frameworks, with those that need PyTorch, in an environment of their own.
 test-integrations: .venv-integrations/ready
-	.venv-integrations/$(PYTEST) tests/integrations
+	.venv-integrations/bin/pytest tests/integrations
 
 check: lint types test
 
