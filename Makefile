@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # What is installed is compiled when it is first imported: much of it never is. That is half the time of an installation.
 PIP := bin/pip install --quiet --disable-pip-version-check --no-compile
 
-# Two changing worlds and four policies, in less than a minute with the installation, which takes 320 MB.
+# Two changing worlds and four policies, in less than a minute with the installation, which takes 340 MB.
 demo: .venv/demo
 	$(BIN)/driftwise demo
 
