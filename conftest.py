@@ -5,7 +5,14 @@ import inspect
 
 import pytest
 
+SLOW = {"live-service.md", "radio.md"}  # pages, which have no place for a mark
 HOMES = ("driftwise.study.opening.", "driftwise.study.ask_tell.", "driftwise.study.study.")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

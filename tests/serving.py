@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,14 @@ from typing import Any
 import pytest
 
 from driftwise import Study
+
+
+def wait(until: Callable[[], Any], seconds: float = 60.0) -> None:
+    """Returns as soon as it is so; that it never is would take a minute to say."""
+    deadline = time.monotonic() + seconds
+    while not until():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer
 
 import driftwise
@@ -42,19 +41,34 @@ def commands(command: Any, path: tuple[str, ...] = ("driftwise",)) -> Iterator[s
 COMMANDS = list(commands(typer.main.get_command(app)))
 
 
-@pytest.mark.parametrize("name", driftwise.__all__)
-def test_every_public_name_is_in_the_reference(name):
-    assert re.search(rf"`{name}\b", rows(page("docs/reference.md"))), f"give {name} a row in docs/reference.md"
-    assert (getattr(driftwise, name).__doc__ or "").strip(), f"{name} has a docstring"
+def without(text: str, names: Iterable[str]) -> list[str]:
+    """The names that stand nowhere in the text as `name`."""
+    return [name for name in names if f"`{name}`" not in text]
+
+
+def undescribed(things: Mapping[str, Any]) -> list[str]:
+    return [name for name, thing in things.items() if not (thing.__doc__ or "").strip()]
+
+
+def test_every_public_name_is_in_the_reference():
+    reference = rows(page("docs/reference.md"))
+    missing = [name for name in driftwise.__all__ if not re.search(rf"`{name}\b", reference)]
+    assert missing == [], "give these a row in docs/reference.md"
+    assert undescribed({name: getattr(driftwise, name) for name in driftwise.__all__}) == []
 
 
 ALIASES = {"Array", "Space"}  # types, which have no docstring of their own; docs/api says what they are
 DESCRIBED = [name for name in driftwise.__all__ if name not in ALIASES]
+MEMBERS = [name for name in dir(driftwise.Study) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
-def test_every_public_name_has_an_example(name):
-    assert ">>> " in inspect.getdoc(getattr(driftwise, name)), f"give the docstring of {name} an example"
+def without_example(owner: Any, names: Iterable[str]) -> list[str]:
+    return [name for name in names if ">>> " not in inspect.getdoc(getattr(owner, name))]
+
+
+def test_every_public_name_has_an_example():
+    assert without_example(driftwise, DESCRIBED) == [], "give these docstrings an example"
+    assert without_example(driftwise.Study, MEMBERS) == [], "and these of Study"
 
 
 def parameters(name: str) -> list[str]:
@@ -67,33 +81,29 @@ def parameters(name: str) -> list[str]:
     return [p for p in inspect.signature(made.__init__).parameters if p not in ("self", "args", "kwargs")]
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
-def test_every_argument_of_a_public_name_is_explained(name):
-    told = inspect.getdoc(getattr(driftwise, name))
-    known = set(re.findall(r"^ +\**(\w+): ", told, re.MULTILINE))
-    assert [given for given in parameters(name) if given not in known] == [], f"add them to Args: of {name}"
+def test_every_argument_of_a_public_name_is_explained():
+    missing = []
+    for name in DESCRIBED:
+        known = set(re.findall(r"^ +\**(\w+): ", inspect.getdoc(getattr(driftwise, name)), re.MULTILINE))
+        missing += [f"{name}: {given}" for given in parameters(name) if given not in known]
+    assert missing == [], "add them to Args:"
 
 
-@pytest.mark.parametrize("name", [name for name in DESCRIBED if inspect.isfunction(getattr(driftwise, name))])
-def test_every_public_function_says_what_it_returns(name):
-    assert re.search(r"^(Returns|Yields):$", inspect.getdoc(getattr(driftwise, name)), re.MULTILINE)
+def test_every_public_function_says_what_it_returns():
+    functions = {name: made for name in DESCRIBED if inspect.isfunction(made := getattr(driftwise, name))}
+    said = re.compile(r"^(Returns|Yields):$", re.MULTILINE)
+    assert [name for name, made in functions.items() if not said.search(inspect.getdoc(made))] == []
 
 
-@pytest.mark.parametrize("name", driftwise.__all__)
-def test_every_public_name_is_in_the_api_reference(name):
+def test_every_public_name_is_in_the_api_reference():
     pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/api").glob("*.md"))
-    pattern = rf"^\.\. (?:auto\w+|py:data):: {name}$"
-    assert re.search(pattern, pages, re.MULTILINE), f"give {name} an entry in a page of docs/api"
+    listed = set(re.findall(r"^\.\. (?:auto\w+|py:data):: (\w+)$", pages, re.MULTILINE))
+    assert set(driftwise.__all__) - listed == set(), "give these an entry in a page of docs/api"
 
 
 def test_every_member_of_a_study_is_in_the_api_reference():
     listed = re.findall(r"^\.\. auto(?:method|property):: Study\.(\w+)$", page("docs/api/study.md"), re.MULTILINE)
-    assert sorted(listed) == [name for name in dir(driftwise.Study) if not name.startswith("_")]
-
-
-@pytest.mark.parametrize("name", [name for name in dir(driftwise.Study) if not name.startswith("_")])
-def test_every_member_of_a_study_has_an_example(name):
-    assert ">>> " in inspect.getdoc(getattr(driftwise.Study, name)), f"give the docstring of Study.{name} an example"
+    assert sorted(listed) == MEMBERS
 
 
 def test_every_page_is_in_the_contents_of_the_site():
@@ -111,53 +121,48 @@ def test_there_are_about_twenty_public_names():
     assert len(driftwise.__all__) <= 30
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_is_in_the_reference(command):
-    assert f"`{command}`" in rows(page("docs/reference.md")), f"give {command} a row in docs/reference.md"
+def test_every_command_is_in_the_reference():
+    assert without(rows(page("docs/reference.md")), COMMANDS) == [], "give these a row in docs/reference.md"
 
 
 STUDY = typer.main.get_command(app).get_command(None, "study")
 SHARED = {"--path", "--token", "--timeout", "--json", "--help"}  # of nearly every command
 
 
-@pytest.mark.parametrize("name", STUDY.list_commands(None))
-def test_every_option_of_a_study_is_in_the_reference(name):
-    row = next(
-        line for line in page("docs/reference.md").splitlines() if line.startswith(f"| `driftwise study {name}`")
-    )
-    options = {p.opts[0] for p in STUDY.get_command(None, name).params if p.opts[0].startswith("--")} - SHARED
-    assert {option for option in options if not re.search(rf"{option}(?![\w-])", row)} == set()
+def test_every_option_of_a_study_is_in_the_reference():
+    lines, missing = page("docs/reference.md").splitlines(), []
+    for name in STUDY.list_commands(None):
+        row = next(line for line in lines if line.startswith(f"| `driftwise study {name}`"))
+        options = {p.opts[0] for p in STUDY.get_command(None, name).params if p.opts[0].startswith("--")} - SHARED
+        missing += [f"{name} {option}" for option in sorted(options) if not re.search(rf"{option}(?![\w-])", row)]
+    assert missing == []
 
 
 def test_the_commands_are_found():
     assert {"driftwise demo", "driftwise study ask"} <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_every_policy_is_in_the_guide(name):
-    assert f"`{name}`" in rows(page("docs/choosing-a-policy.md")), f"give {name} a row in docs/choosing-a-policy.md"
-    assert (POLICIES[name].__doc__ or "").strip()
+def test_every_policy_is_in_the_guide():
+    assert without(rows(page("docs/choosing-a-policy.md")), POLICIES) == [], "give these a row in it"
+    assert undescribed(POLICIES) == []
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_every_option_of_a_policy_has_a_default(name):
-    for option in options_of(name).values():
-        assert option.default is not option.empty, f"{name}: {option.name}"
+OPTIONS = [(name, option) for name in POLICIES for option in options_of(name).values()]
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_every_option_of_a_policy_has_a_meaning(name):
-    for option in options_of(name).values():
-        assert 10 < len(option.meaning) <= 100, f"{name}: {option.name}"
-        assert "\n" not in option.meaning
+def test_every_option_of_a_policy_has_a_default():
+    assert [f"{name}: {option.name}" for name, option in OPTIONS if option.default is option.empty] == []
 
 
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_every_environment_says_what_it_is(name):
-    assert (ENVIRONMENTS[name].__doc__ or "").strip()
+def test_every_option_of_a_policy_has_a_meaning_of_one_line():
+    fits = re.compile(r".{11,100}")
+    assert [f"{name}: {option.name}" for name, option in OPTIONS if not fits.fullmatch(option.meaning)] == []
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_every_policy_has_its_rate_and_assumptions_in_the_theory(name):
+def test_every_environment_says_what_it_is():
+    assert undescribed(ENVIRONMENTS) == []
+
+
+def test_every_policy_has_its_rate_and_assumptions_in_the_theory():
     rates = page("docs/theory.md").split("## Rates, assumptions and norms of all policies")[1].split("\n## ")[0]
-    assert f"`{name}`" in rows(rates), f"give {name} a row among the rates of docs/theory.md, also if none is known"
+    assert without(rows(rates), POLICIES) == [], "give these a row among the rates, also if none is known"

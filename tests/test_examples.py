@@ -85,6 +85,7 @@ def test_a_fleet_of_prices_earns_more_than_the_first_day_s_best(capsys, monkeypa
     assert (tmp_path / "prices.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_machines_that_ask_a_service_earn_more_in_the_second_half(capsys, monkeypatch):
     pytest.importorskip("uvicorn", reason="driftwise[serve] is not installed")
     pytest.importorskip("httpx", reason="driftwise[serve] is not installed")

@@ -229,6 +229,7 @@ def test_ray_workers_find_them():
     assert done.stdout == f"{results(serial)!r}\n", done.stderr
 
 
+@pytest.mark.slow
 def test_compare_and_lab_run_take_them_from_the_current_folder(tmp_path):
     folder = SOURCE / "drift_extras"  # its files are modules of the current folder
     chosen = ["--policy", "greedy:EpsilonGreedy:epsilon=0.3,window=9", "--policy", "random", "--horizon", "12"]
@@ -283,6 +284,7 @@ def test_entry_points_are_listed_with_their_package(tmp_path):
     assert {w["name"]: w["package"] for w in worlds}["still"] == "driftwise"
 
 
+@pytest.mark.slow
 def test_a_broken_entry_point_is_named_and_the_rest_works(tmp_path):
     points = {
         "gone": "no_such_module:Mine",

@@ -295,6 +295,7 @@ def test_a_world_that_just_changed_does_not_stand_still(tmp_path):
     assert glance(study)["drift"]["says"] == list(said)
 
 
+@pytest.mark.slow
 def test_a_level_that_moves_is_told_from_a_function_that_does(tmp_path):
     walk = np.cumsum(np.random.default_rng(1).standard_normal(200))
     path = str(tmp_path / "s.db")
@@ -317,6 +318,7 @@ def test_loud_noise_is_no_new_world():
     assert found.in_use > 80
 
 
+@pytest.mark.slow
 def test_the_command_line_tells_it(tmp_path):
     path = str(tmp_path / "s.db")
     study = Study("s", space=BOX, policy="auto", path=path)

@@ -44,6 +44,7 @@ def test_repeats_that_mean_something_are_kept():
     assert informative(twice, X).tolist() == [*range(31), *range(36, 41), *range(45, 60)]
 
 
+@pytest.mark.slow
 def test_while_it_sticks_the_best_setting_is_asked_for():
     study = Study("s", space={"x": Float(0, 1)}, seed=3)
     noise, stuck = 0.05 * np.random.default_rng(0).standard_normal(60), []
@@ -144,6 +145,7 @@ def test_a_few_unusually_bad_readings_at_the_end_are_not_believed(wrong, believe
     assert data.believed == believed
 
 
+@pytest.mark.slow
 def test_after_three_wrong_readings_nothing_has_changed():
     study = Study("b", space={"x": Float(0, 1)}, seed=1)
     noise, asked = 0.05 * np.random.default_rng(0).standard_normal(70), []

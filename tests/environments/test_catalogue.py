@@ -30,6 +30,7 @@ def test_iwazaki():
     assert changes(iwazaki(horizon=50), 50) == [10, 20]
 
 
+@pytest.mark.slow
 def test_hong():
     w = hong(seed=2)
     X = w.space.points

@@ -120,10 +120,9 @@ def test_two_futures_of_one_state_do_not_disturb_each_other(noise, keep):
         assert bits(past) == before
 
 
-@pytest.mark.parametrize("noise", [0.01, 1e-4, 1e-9])
+@pytest.mark.parametrize("noise", [0.01, 1e-9])
 @pytest.mark.parametrize("standardise", [False, True])
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-@pytest.mark.parametrize("keep", [1, 20])
+@pytest.mark.parametrize(("missing", "keep"), [(0.0, 1), (0.4, 20)])
 def test_replay_from_the_last_observations_gives_the_same_bits(noise, standardise, missing, keep):
     grid = Grid(np.random.default_rng(7).random((30, 2)), RBF(0.2), noise, standardise)
     log = log_of(grid, 1_700, missing=missing)
@@ -202,9 +201,8 @@ def test_more_candidates_than_are_kept_as_a_matrix(monkeypatch):
 
 
 @pytest.mark.parametrize("rewards", ["constant", "huge", "huge and constant"])
-@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6, 1e-8, 1e-12, 1e-300])
-@pytest.mark.parametrize("standardise", [False, True])
-@pytest.mark.parametrize("keep", [None, 15])
+@pytest.mark.parametrize("noise", [1e-2, 1e-8, 1e-300])
+@pytest.mark.parametrize(("standardise", "keep"), [(False, None), (True, 15)])
 def test_no_numerical_failure(rewards, noise, standardise, keep):
     rng = np.random.default_rng(14)
     grid = Grid(np.vstack([0.5 + 1e-6 * rng.random((20, 2)), rng.random((10, 2))]), RBF(0.2), noise, standardise)

@@ -115,6 +115,7 @@ def test_only_what_is_missing_is_done(tmp_path, expected):
     assert ran(tmp_path, serial)[1].done == 0
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_changes_nothing(tmp_path, expected):
     deadly = Deadly("window", "sw-gp-ucb", (("window", 10),), marker=str(tmp_path / "marker"), lives=2)
     found, account = ran(tmp_path / "out", Joblib(2), (deadly, CONTENDERS[1]))
@@ -123,6 +124,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(tmp_path, expected):
     assert account.failed == 0
 
 
+@pytest.mark.slow
 def test_a_trial_that_kills_every_worker_fails_alone(tmp_path, expected, monkeypatch):
     monkeypatch.setattr(engines, "PATIENCE", 1)
     only = Suite("deng", "", "", "", (replace(DENG.case("slow"), seeds=1),))
@@ -228,6 +230,7 @@ def command(out, name):
     return [*run, *policies, *sizes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "blow"), [("serial", "SIGKILL"), ("joblib", "SIGKILL"), ("joblib", "SIGINT")])
 def test_a_killed_run_goes_on_where_it_was_and_ends_in_the_same_bytes(tmp_path, uninterrupted, name, blow):
     if not hasattr(signal, blow):

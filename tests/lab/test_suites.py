@@ -14,8 +14,11 @@ from driftwise.lab.suites import SUITES, Case, suite
 from driftwise.lab.trials import Contender
 from driftwise.lab.zoo import zoo
 
-CASES = [pytest.param(s, case, id=f"{s.name}/{case.name}") for s in SUITES.values() for case in s.cases]
-ZOO_BOXES = [case for case in SUITES["drift-zoo"].cases if "box" in case.tags]
+KINDS = 18
+ZOO = SUITES["drift-zoo"].cases  # on six spaces, one after the other, every kind of change
+EACH_KIND = [case for i, case in enumerate(ZOO) if i % KINDS % 6 == i // KINDS]  # once, and three on each space
+ON_BOXES = [case for i, case in enumerate(ZOO[3 * KINDS :]) if i % KINDS % 3 == i // KINDS]
+OTHERS = [case for s in SUITES.values() for case in s.cases if s.name != "drift-zoo"]
 
 
 def needs(case):
@@ -53,8 +56,15 @@ def test_a_quick_suite_is_a_tenth():
             assert tenth.seeds == max(2, case.seeds // 10)
 
 
-@pytest.mark.parametrize(("s", "case"), CASES)
-def test_every_case_can_be_played(s, case):
+def test_one_case_of_each_kind_is_chosen():
+    kinds = {case.tags[0] for case in ZOO}
+    assert {case.tags[0] for case in EACH_KIND} == {case.tags[0] for case in ON_BOXES} == kinds
+    assert len({case.tags[1:] for case in EACH_KIND}) == 6
+    assert len(EACH_KIND) == len(kinds) == KINDS
+
+
+@pytest.mark.parametrize("case", [*OTHERS, *EACH_KIND], ids=lambda case: case.name)
+def test_every_case_can_be_played(case):
     """Told its kernel and noise, by a policy that does not learn, one with a window and one that models time."""
     needs(case)
     assert case.definition
@@ -118,7 +128,7 @@ def test_functions_of_the_zoo_have_about_unit_variance_on_candidates():
             assert (0.4 if kind == "trend" else 0.7) < square < 1.5  # a trend's halves partly cancel
 
 
-@pytest.mark.parametrize("case", ZOO_BOXES, ids=[case.name for case in ZOO_BOXES])
+@pytest.mark.parametrize("case", ON_BOXES, ids=lambda case: case.name)
 def test_on_the_zoos_boxes_no_climb_finds_a_higher_point(case):
     """SciPy's L-BFGS-B from the best of many random points, to 1e-6."""
     w = case.environment(seed=2)

@@ -210,6 +210,7 @@ def test_document(measured):
     assert "![" not in text
 
 
+@pytest.mark.slow
 def test_command(tmp_path, monkeypatch):
     monkeypatch.setattr(lab, "QUICK", TINY)
     done = CliRunner().invoke(app, ["lab", "theory", "--quick", "--jobs", "1", "-o", str(tmp_path / "t.html")])

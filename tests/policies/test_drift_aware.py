@@ -130,6 +130,7 @@ def misses(made, f, rng):
     return with_bias, without
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forget", TWINS)
 def test_the_band_covers_with_the_probability_it_says(forget):
     """‖f_t‖ = 1: B = 1. The band with the bias misses in a tenth of the runs at most; without it, in three."""

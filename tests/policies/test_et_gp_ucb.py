@@ -75,6 +75,7 @@ def test_after_an_alarm_only_the_pair_that_gave_it_is_left():
     np.testing.assert_array_equal(made.choose(alarmed, Ask(10, 10.0)), expected)
 
 
+@pytest.mark.slow
 def test_a_still_world_rarely_gives_an_alarm():
     """P(any of 25 tests) ≤ δ = 0.3 on functions of the prior: of 400 runs at most 120, by the union bound far fewer."""
     delta, kernel, rng = 0.3, RBF(0.2), np.random.default_rng(1)

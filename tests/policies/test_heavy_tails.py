@@ -166,6 +166,7 @@ def failures(name, share, *, runs=40, steps=90, adaptive=False, **told):
     return failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "told"), [("ata-gp-ucb", {"moment": 4.0}), ("moma-gp-ucb", {"variance": 3.0})])
 def test_the_band_covers_for_points_that_follow_no_rewards(name, told):
     assert failures(name, 1.0, **told) <= 0.2 * 40

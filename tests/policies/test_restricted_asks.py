@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.contracts.test_policy_contract import DEFINED, SPACES, make
+from tests.contracts.test_policy_contract import SPACES, TWO, make
 
 from driftwise import Candidates
 from driftwise.errors import InvalidInput
@@ -44,7 +44,7 @@ def obeys(made: Any, **restricted: Any) -> bool:
     return True
 
 
-ABLE = [(name, where) for name, where in DEFINED if REGISTRY[name].restrictable]
+ABLE = [(name, where) for name, where in TWO if REGISTRY[name].restrictable]
 UNABLE = [name for name in REGISTRY if not REGISTRY[name].restrictable]
 
 

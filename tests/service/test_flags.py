@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import httpx
@@ -12,6 +11,7 @@ from driftwise import Choice, Float, Int, Study
 from driftwise.errors import InvalidInput
 from driftwise.service.flags.assign import slot_of
 from driftwise.service.flags.plan import FlagPlan
+from serving import wait
 
 SCHEMA = Path(__file__).parents[3] / "shared" / "third-party" / "ofrep-openapi.yaml"
 SPACE = {"workers": Int(1, 16), "share": Float(0, 1), "codec": Choice(["none", "zstd"]), "fast": Choice([True, False])}
@@ -155,9 +155,7 @@ def test_after_a_time_few_events_are_told_too(url, tmp_path):
     flags(url, "a")
     httpx.post(f"{url}/v1/track", json={"event": "e", "targeting_key": "a", "value": 7.0})
     study = Study.open("web", path=tmp_path / "a.db")
-    deadline = time.monotonic() + 60
-    while not study.describe().counts.told and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait(lambda: study.describe().counts.told)
     assert [seen.reward for seen in study.observations()] == [7.0]
 
 

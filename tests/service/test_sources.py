@@ -8,9 +8,10 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import threading
-import time
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -22,6 +23,7 @@ from driftwise.errors import InvalidInput
 from driftwise.service.forever import Forever
 from driftwise.service.sources.plan import SourcePlan
 from driftwise.service.sources.prometheus import SourceRefused, number_in
+from serving import wait
 
 PROMETHEUS = shutil.which("prometheus")
 
@@ -85,13 +87,6 @@ def place():
     made.close()
 
 
-def wait(until, seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not until():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
-
-
 @pytest.fixture
 def study(tmp_path) -> Study:
     return Study("web", {"x": Float(0, 1)}, "sw-gp-ucb", path=tmp_path / "a.db", window=20)
@@ -121,13 +116,14 @@ def test_a_loop_goes_on_where_it_was_when_the_service_is_started_again(served, p
 
     with serving(tmp_path / "a.db") as url:
         begin(url, place, average_seconds=600.0)
-        wait(lambda: place.settings)
         wait(lambda: httpx.get(f"{url}/v1/studies/web/source").json()["applied"])
-        standing = httpx.get(f"{url}/v1/studies/web/source").json()
-    url = served(tmp_path / "a.db")
-    assert httpx.get(f"{url}/v1/studies/web/source").json() == standing
-    time.sleep(1)
-    assert [each["suggestion"] for each in place.settings] == [study.pending()[0].id]  # neither asked nor applied again
+    (first,) = place.settings
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:  # ten minutes pass
+        database.execute("UPDATE service_sources SET applied = applied - 700")
+    served(tmp_path / "a.db")
+    wait(lambda: len(place.settings) == 2)
+    assert [each["suggestion"] for each in place.settings] == [first["suggestion"], study.pending()[0].id]
+    assert [seen.params for seen in study.observations()] == [first["params"]]  # neither asked nor applied again
 
 
 def test_no_data_are_a_failure_and_never_a_zero(served, place, study, tmp_path):

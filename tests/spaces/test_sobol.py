@@ -7,7 +7,7 @@ from scipy.stats import qmc
 from driftwise.spaces.sobol import sobol
 
 
-@pytest.mark.parametrize("d", range(1, 65))
+@pytest.mark.parametrize("d", [1, 2, 3, 10, 64])
 def test_the_points_are_scipys_bit_for_bit(d):
     theirs = qmc.Sobol(d, scramble=True, rng=np.random.default_rng(0)).random_base2(8)
     for n in (1, 2, 100, 256):

@@ -6,6 +6,7 @@ from benchmarks.context import MOST, Service, ratio
 import driftwise as dw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "options"), [("auto", {}), ("sw-gp-ucb", {"window": 150, "kernel": dw.RBF(0.4)})], ids=["auto", "sw"]
 )

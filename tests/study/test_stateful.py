@@ -345,7 +345,7 @@ class PromisesBehindAService(Promises):
 
 
 TestPromises = Promises.TestCase
-TestPromises.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestPromises.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
 
 TestPromisesBehindAService = pytest.mark.slow(PromisesBehindAService.TestCase)
 TestPromisesBehindAService.settings = settings(max_examples=4, stateful_step_count=25, deadline=None)

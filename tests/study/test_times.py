@@ -71,24 +71,23 @@ def is_sound(study: Study, at: float | None) -> None:
     assert study.describe().counts.jitter <= SMALL
 
 
-FEW = ("backwards", "some not given", "huge to and fro", "of all sizes")  # for policies that do not look at the time
+# One for each way to go wrong: no gap, order, a difference that overflows, digits lost, hardly any gap, none given.
+WORST = ("all equal", "backwards", "huge to and fro", "of all sizes", "subnormal and once 1", "some not given")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "times"),
-    [(name, times) for name in REGISTRY if name != "random" for times in (TIMES if name in TIMED else FEW)],
-)
-def test_no_times_are_too_much_for_a_policy(name, times):
-    for space in SPACES.values() if name in ON_BOXES else [LINE]:
-        study, rng = made(name, space), random.Random(1)
-        for i, at in enumerate(TIMES[times]):
-            if i == 7:
-                study.tell(study.ask(at=at), rng.gauss(0, 1), at=at)
-            else:
-                study.observe({"x": rng.randrange(9) / 8}, rng.gauss(0, 1), at=at)
-        for at in ASKED if name in TIMED else [None]:
-            is_sound(study, at)
+@pytest.mark.parametrize("name", [name for name in REGISTRY if name != "random"])
+def test_no_times_are_too_much_for_a_policy(name):
+    for times in WORST if name in TIMED else ("backwards", "huge to and fro"):
+        for space in SPACES.values() if name in ON_BOXES else [LINE]:
+            study, rng = made(name, space), random.Random(1)
+            for i, at in enumerate(TIMES[times]):
+                if i == 7:
+                    study.tell(study.ask(at=at), rng.gauss(0, 1), at=at)
+                else:
+                    study.observe({"x": rng.randrange(9) / 8}, rng.gauss(0, 1), at=at)
+            for at in ASKED if name in TIMED else [None]:
+                is_sound(study, at)
 
 
 @pytest.mark.parametrize("times", TIMES)
@@ -122,7 +121,7 @@ def told(name: str, space: object, count: int, wild: dict[int, float], seed: int
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(0, 24, 3))
 def test_auto_survives_one_time_in_milliseconds(seed):
     """The last survey is extended by what came since. Formerly "not positive definite", or a jitter of 1."""
     study, rng, wrong = made("auto", SPACES["box"], seed), random.Random(seed), 24 + seed % 8

@@ -58,6 +58,7 @@ def test_the_worlds_norms_are_exact():
     assert world.moves.max() == pytest.approx(2.0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "length"), [("r-gp-ucb", "interval"), ("sw-gp-ucb", "window")])
 def test_bands_in_a_moving_world(name, length):
     """Lemmas 1 and 2 and the drift-aware band, at every step and every candidate, with f turned over in mid-run."""
@@ -102,6 +103,7 @@ def failures(made, world):
     return count
 
 
+@pytest.mark.slow
 def test_the_boxes_width_fails_where_the_lemmas_holds():
     """f = 0, so B = 0 and all the error is noise: at λ = 0.01 the boxes' form promises ten times too much."""
     nothing = World(np.zeros((T, len(X))), np.zeros(T - 1))

@@ -7,6 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
+import pytest
+
 from driftwise import Study
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tune_real_program"
@@ -19,6 +21,7 @@ def commands() -> list[str]:
     return [" ".join(line.split()) for line in joined.splitlines()]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run(call, tmp_path):
     shutil.copy(EXAMPLE / "measure.py", tmp_path)
     first, slow, second, changes, shown = commands()

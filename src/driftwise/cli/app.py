@@ -79,7 +79,7 @@ app = typer.Typer(
 
     [bold]Start here[/bold]
 
-      driftwise demo                          a minute's tour, with a report
+      driftwise demo                          a short tour, with a report
       driftwise study create prices --float price=5:20
       driftwise study ask prices              what to try now
       driftwise study tell prices ID 12.3     what it earned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,27 +14,45 @@ from driftwise.lab.engine import perform_all
 from driftwise.lab.recordings import case_of
 from driftwise.lab.statistics import Interval, interval
 from driftwise.lab.traces import Trace, optima, trace, truth
-from driftwise.lab.trials import Contender, Trial, TrialOutcome, changes_of
+from driftwise.lab.trials import Contender, Trial, changes_of
 from driftwise.records import Array
 from driftwise.theory.information import greedy_gain
 from driftwise.theory.schedules import known_budget
 
 WORLDS = ("deng-abrupt", "deng-slow")
-HORIZON = 500
+HORIZON = 300
 WIDTH = 2.0  # β of every policy: the comparison is of what they forget
 MEMORY = 60  # H and w: the library's default, and no restart falls on a change point
 AUTO = "auto"
 SHOWN = 4  # contenders, the first, of which one run is shown in detail
-AUTO_SEEDS = 4  # `auto` takes a hundred times as long per step as the others do
+AUTO_SEEDS = 6  # `auto` takes a hundred times as long per step as the others do
+
+
+@dataclass(frozen=True)
+class Look:
+    """One run of a trial, of which is kept what the policy believed at every step."""
+
+    trial: Trial
+
+    @property
+    def cell(self) -> str:
+        """How long it takes depends on the policy alone."""
+        return self.trial.contender.label
+
+    def perform(self) -> Seen:
+        trial, began = self.trial, time.perf_counter()
+        world = trial.case.environment(trial.seed)
+        seen = trace(trial.contender.on(world), world, trial.horizon)
+        return Seen(trial, seen, (time.perf_counter() - began) / trial.horizon)
 
 
 @dataclass(frozen=True, eq=False)
-class Closeup:
-    """One run of one policy."""
+class Seen:
+    """What came of it."""
 
-    policy: str
-    world: str
+    trial: Trial
     trace: Trace
+    seconds: float  # per step
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +67,12 @@ class Scene:
     totals: Mapping[str, Interval]  # R(T)
     beside: Mapping[str, Interval]  # R(T) of the first policy, on the seeds that each has run
     curves: Mapping[str, Interval]  # R(t), (T,)
-    seconds: Mapping[str, float]  # per step
+    seconds: Mapping[str, float]  # per step, with the look at its belief
     shown: int  # the seed of the closeups
     candidates: Array  # (n,)
     truth: Array  # (T, n)
     best: Array  # (T,)
-    closeups: Mapping[str, Closeup]
+    closeups: Mapping[str, Trace]
 
 
 def contenders(variation: float, world: SeededEnvironment, horizon: int) -> list[Contender]:
@@ -86,17 +105,10 @@ def plan(world: str, *, seeds: int, horizon: int = HORIZON) -> list[Trial]:
 
 
 def play(plans: Sequence[Sequence[Trial]], *, jobs: int = 1, done: Callable[[], None] = lambda: None) -> list[Scene]:
-    """Performs the plans of several environments; `done` is called after each of the `runs`."""
-    outcomes: list[TrialOutcome] = perform_all(
-        _slowest_first([trial for trials in plans for trial in trials]), workers=jobs, tell=done
-    )
-    looked = [Look(trial) for trials in plans for trial in median_run(trials, outcomes)]
-    closeups: list[Closeup] = perform_all(looked, workers=jobs, tell=done)
-    return [scene(trials, outcomes, closeups) for trials in plans]
-
-
-def runs(plans: Sequence[Sequence[Trial]]) -> int:
-    return sum(len(trials) + SHOWN for trials in plans)
+    """Performs the plans of several environments; `done` is called after each trial."""
+    trials = _slowest_first([trial for plan in plans for trial in plan])
+    seen: list[Seen] = perform_all([Look(trial) for trial in trials], workers=jobs, tell=done)
+    return [scene(plan, seen) for plan in plans]
 
 
 def _slowest_first(trials: Sequence[Trial]) -> list[Trial]:
@@ -109,31 +121,28 @@ def mean_variation(worlds: Sequence[SeededEnvironment], horizon: int) -> float:
     return float(np.mean([world.variation(horizon) for world in worlds]))
 
 
-def median_run(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome]) -> list[Trial]:
-    """The contenders that are shown, on the seed whose GP-UCB regret is the median of the seeds that all have run."""
-    ran_by_all = {trial.seed for trial in trials if trial.contender.name == AUTO}
-    name, plain = trials[0].case.name, trials[0].contender.label
-    regret = {o.result.seed: o.result.regret for o in outcomes if (o.result.case, o.result.policy) == (name, plain)}
-    order = sorted(ran_by_all, key=lambda seed: (regret[seed], seed))
-    shown = order[(len(order) - 1) // 2]
-    return [trial for trial in trials if trial.seed == shown][:SHOWN]
+def median_seed(seen: Sequence[Seen]) -> int:
+    """Of the seeds that all contenders have run, the one whose GP-UCB regret is the median."""
+    ran_by_all = {one.trial.seed for one in seen if one.trial.contender.name == AUTO}
+    plain = [one for one in seen if one.trial.contender.name == "gp-ucb" and one.trial.seed in ran_by_all]
+    order = sorted(plain, key=lambda one: (one.trace.regret.sum(), one.trial.seed))
+    return order[(len(order) - 1) // 2].trial.seed
 
 
-def scene(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome], closeups: Iterable[Closeup]) -> Scene:
+def scene(trials: Sequence[Trial], seen: Iterable[Seen]) -> Scene:
     """What came of one environment's trials."""
-    name, horizon = trials[0].case.name, trials[0].horizon
-    worlds = [trials[0].case.environment(seed) for seed in sorted({trial.seed for trial in trials})]
-    ours = sorted((o for o in outcomes if o.result.case == name), key=lambda o: o.result.seed)
+    case, horizon = trials[0].case, trials[0].horizon
+    ours = sorted((one for one in seen if one.trial.case.name == case.name), key=lambda one: one.trial.seed)
+    worlds = [case.environment(seed) for seed in sorted({trial.seed for trial in trials})]
     labels = list(dict.fromkeys(trial.contender.label for trial in trials))
-    made = {label: [o for o in ours if o.result.policy == label] for label in labels}
-    regret = {label: np.array([o.regret for o in its]) for label, its in made.items()}  # (seeds, T)
+    made = {label: [one for one in ours if one.trial.contender.label == label] for label in labels}
+    regret = {label: np.array([one.trace.regret for one in its]) for label, its in made.items()}  # (seeds, T)
+    world = worlds[median_seed(ours)]
     totals = {label: r.sum(axis=1) for label, r in regret.items()}
-    looked = median_run(trials, ours)
-    world, found = worlds[looked[0].seed], {c.policy: c for c in closeups if c.world == name}
     points = world.space.points
     assert points is not None
     return Scene(
-        world=name,
+        world=case.name,
         horizon=horizon,
         seeds={label: len(its) for label, its in made.items()},
         variation=mean_variation(worlds, horizon),
@@ -141,29 +150,10 @@ def scene(trials: Sequence[Trial], outcomes: Iterable[TrialOutcome], closeups: I
         totals={label: interval(total) for label, total in totals.items()},
         beside={label: interval(totals[labels[0]][: len(total)]) for label, total in totals.items()},
         curves={label: interval(np.cumsum(r, axis=1)) for label, r in regret.items()},
-        seconds={label: float(np.mean([o.timing.mean for o in its])) for label, its in made.items()},
+        seconds={label: float(np.mean([one.seconds for one in its])) for label, its in made.items()},
         shown=world.seed,
         candidates=points[:, 0],
         truth=truth(world, horizon),
         best=optima(world, horizon),
-        closeups={trial.contender.label: found[trial.contender.label] for trial in looked},
+        closeups={label: one.trace for label in labels[:SHOWN] for one in made[label] if one.trial.seed == world.seed},
     )
-
-
-@dataclass(frozen=True)
-class Look:
-    """One run of a trial, of which is kept what the policy believed at every step."""
-
-    trial: Trial
-
-    @property
-    def cell(self) -> str:
-        """How long it takes depends on the policy alone."""
-        return self.trial.contender.label
-
-    def perform(self) -> Closeup:
-        """Runs it again, step by step."""
-        trial = self.trial
-        world = trial.case.environment(trial.seed)
-        seen = trace(trial.contender.on(world), world, trial.horizon)
-        return Closeup(trial.contender.label, trial.case.name, seen)

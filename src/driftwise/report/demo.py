@@ -50,7 +50,7 @@ def regret_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
 def belief_figure(scene: Scene, theme: Theme = LIGHT) -> Figure:
     """The truth, and what each policy believed of it."""
     panels = [Panel("The truth", scene.truth)]
-    panels += [Panel.of(label, run.trace) for label, run in scene.closeups.items()]
+    panels += [Panel.of(label, seen) for label, seen in scene.closeups.items()]
     return belief_over_time(panels, candidates=scene.candidates, best=scene.best, theme=theme)
 
 
