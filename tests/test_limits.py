@@ -17,11 +17,11 @@ from driftwise import Candidates, Choice, Float, Int, Study, limits, policy
 from driftwise.errors import InvalidInput
 from driftwise.gp.distances import squared_distance
 from driftwise.gp.kernels import RBF, Matern
+from driftwise.log import codec
 from driftwise.policies import REGISTRY
 from driftwise.records import Array, Ask, Observation
 from driftwise.spaces import Box, as_space
 from driftwise.spaces.many import CLIMBS, FEW, LOOKS, OBSERVED, SCANNED, maximise_in_many
-from driftwise.store import codec
 
 LARGE: dict[str, Any] = {
     "a choice of 10,000": lambda: {"c": Choice(range(10_000))},

@@ -11,7 +11,8 @@ from driftwise.auto.data import Frame, Memory, Observations
 from driftwise.auto.experts import Expert, MovingLevel
 from driftwise.auto.search import PERIODS, Search
 from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, Wave
-from driftwise.store import Outcome, SqliteStore
+from driftwise.log import Outcome, SqlStore
+from driftwise.log.sqlite import Sqlite
 
 TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
 BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3), parts=((0,), (1,)))
@@ -224,7 +225,7 @@ def test_no_lock_is_held_while_a_search_runs(tmp_path, monkeypatch):
     study = Study("a", {"x": Float(0, 1)}, policy="auto", path=tmp_path / "a.db")
     for x in (0.2, 0.5, 0.8):
         study.observe({"x": x}, reward=x)
-    other, search, told = SqliteStore(tmp_path / "a.db").open("a"), Search._pieces, []
+    other, search, told = SqlStore(Sqlite(tmp_path / "a.db")).open("a"), Search._pieces, []
 
     def searched(self):
         if not told:

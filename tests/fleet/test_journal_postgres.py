@@ -18,8 +18,9 @@ from fleet.test_journal import steps, tell
 
 psycopg = pytest.importorskip("psycopg", reason="there is no psycopg: pip install 'driftwise[postgres]'")
 
-from driftwise.store.postgres_address import parsed  # noqa: E402
-from driftwise.store.postgres_link import connect  # noqa: E402
+from driftwise.log.postgres_connect import connect  # noqa: E402
+
+from driftwise.log.postgres_address import parsed  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from driftwise.errors import InvalidInput
-from driftwise.store.files import MAGIC
+from driftwise.log.files import MAGIC
 
 SIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file
 

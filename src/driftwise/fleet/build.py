@@ -17,6 +17,9 @@ from driftwise.fleet.journal import Journal, JournalEntry, open_journal
 from driftwise.fleet.shard import Shard, unpacked
 from driftwise.fleet.streams import Streams
 from driftwise.fleet.windowed import Terms, terms_of
+from driftwise.log import without_password
+from driftwise.log.files import as_path
+from driftwise.log.postgres_address import is_address
 from driftwise.policies import AnyPolicy
 from driftwise.policies.auto_lean import AutoLean
 from driftwise.policies.base import finite
@@ -25,9 +28,6 @@ from driftwise.policies.window import Window
 from driftwise.records import Array
 from driftwise.spaces import Box, Mesh, Space, as_space
 from driftwise.spaces.mesh import FINER
-from driftwise.store import without_password
-from driftwise.store.files import as_path
-from driftwise.store.postgres_address import is_address
 from driftwise.study.description import Description, agreed_with, described
 
 ENGINES = ("numpy", "compiled", "gpu")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from driftwise.errors import NotFoundError, StoreError
-from driftwise.store.log import SqlLog
+from driftwise.log.study_log import SqlLog
 from driftwise.study import Study
 
 Result = TypeVar("Result")

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from driftwise.errors import ConflictError
+from driftwise.log import NewEntry, open_store
 from driftwise.records import Params, Receipt
 from driftwise.service.database import Database
 from driftwise.service.events import Events, StudyEvent
@@ -16,7 +17,6 @@ from driftwise.service.groups import GroupedCall, Lane, observe_entry, tell_entr
 from driftwise.service.open_studies import OpenStudies, opened
 from driftwise.service.settings import ServiceSettings
 from driftwise.service.workers import Workers
-from driftwise.store import NewEntry, open_store
 from driftwise.study import Study
 
 Result = TypeVar("Result")

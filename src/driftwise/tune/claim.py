@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from driftwise.errors import ConflictError
-from driftwise.store import is_address
+from driftwise.log import is_address
 from driftwise.study import remote
 
 try:
@@ -35,7 +35,7 @@ def claimed(path: str, name: str) -> Iterator[None]:
 @contextmanager
 def _on_server(path: str, name: str) -> Iterator[None]:
     """By a lock of a session, which the server releases when the process ends."""
-    from driftwise.store.postgres_claim import claim
+    from driftwise.log.postgres_connect import claim
 
     held = claim(path, f"tune {name}")
     if held is None:

@@ -14,8 +14,8 @@ from driftwise.checks import shown
 from driftwise.errors import InvalidInput, missing_extra
 from driftwise.fleet.journal.base import Arrays, Journal, JournalEntry
 from driftwise.fleet.journal.files import FileJournal
-from driftwise.store.files import as_path
-from driftwise.store.postgres_address import is_address
+from driftwise.log.files import as_path
+from driftwise.log.postgres_address import is_address
 
 __all__ = ["Arrays", "FileJournal", "Journal", "JournalEntry", "open_journal"]
 

@@ -20,9 +20,9 @@ from driftwise.fleet.journal import frames
 from driftwise.fleet.journal.base import Arrays, JournalEntry
 from driftwise.fleet.journal.lock import taken
 from driftwise.fleet.journal.segments import contents
-from driftwise.store.postgres_address import parsed
-from driftwise.store.postgres_errors import explain, is_passing
-from driftwise.store.postgres_link import connect
+from driftwise.log.postgres_address import parsed
+from driftwise.log.postgres_connect import connect
+from driftwise.log.postgres_errors import explain, is_passing
 
 CHUNK = 2**23  # bytes of a snapshot in one row
 PAGE = 64  # frames that are read at a time

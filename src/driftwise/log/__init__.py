@@ -1,13 +1,11 @@
 """The log of a study: in SQLite, in a file or in memory, or on a PostgreSQL server.
 
-Read `base` first: the records and the three protocols of a store. `log` implements asking and `telling` what is
-told, `view` the queries, `rows`, `outcomes`, `corrections`, `keys` and `checksums` what is stored; `loading`,
-`copies`, `many`: in bulk.
-`sql_store` has the studies by name. All of this is the same for both databases. `Transactions` in `log` says what
-differs: for files `sqlite` and `connection` hold transactions and locks, `queue` the turns of processes, `forks` and
-`files` what happens to files; for a server `postgres` does, with `postgres_link` and `postgres_pool` for connections,
-`postgres_address`, `postgres_errors`, and `postgres_format` for the tables and their version. `codec` turns
-descriptions into JSON and `config_diff` compares them. `verify` checks and salvages a file.
+Read `base` first: the records and the three protocols of a store. `schema` has the tables and `entries` what is in
+them. `study_log` implements asking and `telling` what is told, `view` the queries, `standing` the row of a study;
+`loading` and `copies`: in bulk. `stores` has the studies by name. All of this is the same for both databases. What
+differs is in `sqlite` with `files`, and in `postgres` with `postgres_connect`, `postgres_address` and
+`postgres_errors`; `threads` runs transactions, and `forks` says what becomes of connections. `codec` turns descriptions
+into JSON and `config_diff` compares them. `verify` checks a store, and `transfer` moves studies to another.
 """
 
 from __future__ import annotations
@@ -17,8 +15,9 @@ import weakref
 from pathlib import Path
 
 from driftwise.errors import NotFoundError, missing_extra
-from driftwise.store import files, forks
-from driftwise.store.base import (
+from driftwise.log import files, forks
+from driftwise.log.base import (
+    BEGINNING,
     FAILED,
     Asked,
     Choice,
@@ -27,19 +26,22 @@ from driftwise.store.base import (
     Counts,
     Loaded,
     Log,
+    Mark,
     NewEntry,
     NewObservation,
+    News,
     Outcome,
     Store,
     Told,
     View,
     outcome_of,
 )
-from driftwise.store.postgres_address import is_address, without_password
-from driftwise.store.sql_store import SqlStore
-from driftwise.store.sqlite import SqliteStore
+from driftwise.log.postgres_address import is_address, without_password
+from driftwise.log.sqlite import Sqlite
+from driftwise.log.stores import SqlStore
 
 __all__ = [
+    "BEGINNING",
     "FAILED",
     "Asked",
     "Choice",
@@ -48,11 +50,12 @@ __all__ = [
     "Counts",
     "Loaded",
     "Log",
+    "Mark",
     "NewEntry",
     "NewObservation",
+    "News",
     "Outcome",
     "SqlStore",
-    "SqliteStore",
     "Store",
     "Told",
     "View",
@@ -63,7 +66,7 @@ __all__ = [
     "without_password",
 ]
 
-_shared: weakref.WeakValueDictionary[Path, SqliteStore] = weakref.WeakValueDictionary()
+_files: weakref.WeakValueDictionary[Path, SqlStore] = weakref.WeakValueDictionary()
 _served: weakref.WeakValueDictionary[str, SqlStore] = weakref.WeakValueDictionary()
 
 
@@ -74,16 +77,17 @@ def open_store(path: str | os.PathLike[str] | None, *, create: bool = True) -> S
     the store must exist.
     """
     if path is None:
-        return SqliteStore(None)
+        return SqlStore(Sqlite(None))
     if isinstance(path, str) and is_address(path):
         return _on_server(path, create)
     place = files.as_path(path)
     if not create and not place.exists():
         raise NotFoundError(f"there is no file {place}; create a study there first, or give another path")
     with forks.opening:
-        store = _shared.get(place.resolve())
-        if store is None or not store.is_current():
-            store = _shared[place.resolve()] = SqliteStore(place)
+        store = _files.get(place.resolve())
+        if store is None or not store.database.is_current():
+            store = _files[place.resolve()] = SqlStore(Sqlite(place))
+            store.names()  # a truncated or damaged file is detected now, not at the first tell
         return store
 
 
@@ -102,9 +106,9 @@ def _on_server(path: str, create: bool) -> SqlStore:
     store = _served.get(path)
     if store is None:
         try:
-            from driftwise.store.postgres import PostgresStore
+            from driftwise.log.postgres import Postgres
         except ImportError:
             raise missing_extra("postgres", "psycopg") from None
         # two threads may both open it: either store is as good
-        store = _served[path] = PostgresStore(path, create=create)
+        store = _served[path] = SqlStore(Postgres(path, create=create))
     return store

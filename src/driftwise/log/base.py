@@ -105,6 +105,7 @@ class Chosen:
     x: Point
     at: float
     jitter: float = 0.0
+    own_time: bool = True  # else the time follows from the number under which it is stored
 
 
 Choice = Callable[[], tuple[Chosen, ...]]  # computes the choices from data that are already read, one or several
@@ -167,6 +168,25 @@ class Loaded:
     known: int
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a log: the number of entries up to it, and the checksum chained over them. It identifies a history."""
+
+    seq: int = 0
+    chain: int = 0
+
+
+BEGINNING = Mark()
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What came after a mark: the observations as they hold now, in the order they arrived, and what was corrected."""
+
+    arrived: list[Observation]
+    corrected: list[int]  # numbers of observations, in the order of the corrections
+
+
 class View(Protocol):
     """A log as one transaction sees it. It must not be used after the transaction.
 
@@ -178,30 +198,18 @@ class View(Protocol):
     def counts(self) -> Counts: ...
 
     @property
-    def head(self) -> int:
-        """A checksum chained over all observations as they arrived. It identifies a history."""
-        ...
-
-    @property
-    def corrections_head(self) -> int:
-        """The same over all corrections."""
+    def mark(self) -> Mark:
+        """Where the log ends."""
         ...
 
     def pending(self, patience: int) -> list[Asked]:
         """The suggestions among the last `patience` that still await a reward, oldest first."""
         ...
 
-    def arrived(self, after: int, head: int) -> list[Observation]:
-        """The observations in the order they arrived, without the first `after`, whose head was `head`.
+    def since(self, mark: Mark) -> News:
+        """What came after a mark, or everything since the `BEGINNING`.
 
-        Raises a `StoreError` if the log does not continue the one that had this head, as after a restored backup.
-        """
-        ...
-
-    def corrected(self, after: int, head: int) -> list[int]:
-        """The numbers of the observations that were corrected since there were `after` corrections with this head.
-
-        Raises a `StoreError` if the corrections do not continue those.
+        Raises a `StoreError` if the log does not continue the one that had this mark, as after a restored backup.
         """
         ...
 
@@ -233,8 +241,9 @@ class Log(Protocol):
     def ask(self, key: str | None, prepare: Callable[[View], Choice], patience: int) -> Asked:
         """The suggestion with this key, or a new one if there is none.
 
-        `prepare` reads from the log what the choice depends on. The choice is then made outside any transaction, while
-        no other process takes a number. The suggestion counts as pending while the next `patience` are made.
+        `prepare` reads from the log what the choice depends on. The choice is then made outside of every transaction
+        and every lock. If another suggestion was stored meanwhile, it is made again. The suggestion counts as pending
+        while the next `patience` are made.
         """
         ...
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from driftwise.errors import InvalidInput, StoreError
-from driftwise.store.checksums import ADVICE
-from driftwise.store.schema import APPLICATION_ID, VERSION
+from driftwise.log.entries import ADVICE
+from driftwise.log.schema import APPLICATION_ID, VERSION
 
 MAGIC = b"SQLite format 3\0"
 
@@ -26,6 +26,7 @@ SQLITE_ERRORS = (sqlite3.Error, sa.exc.DBAPIError, UnicodeDecodeError)
 WHY = {
     sqlite3.SQLITE_NOTADB: "it is no study file; give another path",
     sqlite3.SQLITE_CORRUPT: f"it is damaged or truncated; {ADVICE}",
+    sqlite3.SQLITE_BUSY: "another process has kept it locked for ten minutes; end that process, or try again",
     sqlite3.SQLITE_READONLY: "it is read-only; make the file and its folder writable",
     sqlite3.SQLITE_FULL: "the disk is full; make room and try again",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write; check the disk and try again",

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from driftwise.errors import ConflictError, DriftwiseError
+from driftwise.log import standing, view
+from driftwise.log.base import NewEntry, Told, observation_of, outcome_of, said
+from driftwise.log.entries import LogEntry, asked_in, damaged, observed_in
+from driftwise.log.schema import ABANDONED, ASKED, OBSERVED, entries
+from driftwise.log.standing import Standing, Step
+from driftwise.log.view import Found, SqlView
 from driftwise.records import Observation, Point, time_of_next
-from driftwise.store import keys, rows, view
-from driftwise.store.base import NewEntry, Told, observation_of, outcome_of, said
-from driftwise.store.rows import Standing
-from driftwise.store.schema import ANSWERED, OBSERVED
-from driftwise.store.view import SqlView
 
 if TYPE_CHECKING:
-    from driftwise.store.log import SqlLog, Transactions
+    from driftwise.log.study_log import SqlLog, Transactions
 
 Given = tuple["SqlLog", NewEntry]
 Answer = Told | DriftwiseError | None
 Stored = tuple[int, bool]  # a number, and whether it is new
+
+_INSERT = sa.insert(entries)
 
 
 def store(transactions: Transactions, given: Sequence[Given], *, wait: bool = True) -> list[Answer]:
@@ -36,6 +39,21 @@ def store(transactions: Transactions, given: Sequence[Given], *, wait: bool = Tr
         return []
     again = all(entry.is_found_again for _, entry in given)
     return transactions.writing(lambda connection: _written(connection, given, wait), again=again)
+
+
+def write(connection: sa.Connection, steps: Sequence[Step]) -> None:
+    """Append the entries of these steps, and let each study stand as after its last one."""
+    insert(connection, [(now.study, entry) for now, entry in steps])
+    standing.update(connection, {now.study: now for now, _ in steps}.values())
+
+
+def insert(connection: sa.Connection, new: Sequence[tuple[int, LogEntry]]) -> None:
+    """Append entries, each with the number of its study."""
+    rows: list[dict[str, Any]] = [{"study": study, **entry._asdict()} for study, entry in new]
+    try:
+        standing.execute(connection, _INSERT, rows)
+    except sa.exc.IntegrityError as error:
+        raise damaged(f"it has an entry already that was to be written ({error.orig})") from error
 
 
 def _written(connection: sa.Connection, given: Sequence[Given], wait: bool) -> list[Answer]:
@@ -53,16 +71,14 @@ class Writing:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
         self._standings: dict[int, Standing] = {}
-        self._suggestions: dict[tuple[int, int], Any] = {}  # rows by study and number
-        self._marks: list[dict[str, Any]] = []
-        self._observed: list[dict[str, Any]] = []
-        self._changed: set[int] = set()
+        self._found: dict[tuple[int, int], dict[int, LogEntry]] = {}  # by study and number
+        self._steps: list[Step] = []
 
     def read_ahead(self, given: Sequence[Given], wait: bool) -> None:
         """Lock the studies of these entries, and read what they need. What is missing is an error where it is used."""
-        self._standings = rows.standings_of(self._connection, {log.study for log, _ in given}, wait=wait)
+        self._standings = standing.standings_of(self._connection, {log.study for log, _ in given}, wait=wait)
         wanted = {(log.study, view.number_in(entry.of)) for log, entry in given if isinstance(entry.of, str)}
-        self._suggestions = view.suggestions_at(self._connection, wanted)
+        self._found = view.found_at(self._connection, wanted)
 
     def has(self, log: SqlLog) -> bool:
         return log.study in self._standings
@@ -88,31 +104,36 @@ class Writing:
 
     def flush(self) -> None:
         """Write what waits."""
-        if self._changed:
-            rows.execute(self._connection, rows.MARK, self._marks)
-            rows.execute(self._connection, rows.INSERT_OBSERVATION, self._observed)
-            rows.update_studies(self._connection, [self._standings[study] for study in self._changed])
-            self._marks, self._observed, self._changed = [], [], set()
+        if self._steps:
+            write(self._connection, self._steps)
+            self._steps = []
 
     def _view(self, log: SqlLog) -> SqlView:
-        standing = self._standings.get(log.study)
-        if standing is None or standing.name != log.name:
-            standing = self._standings[log.study] = log.view(self._connection, lock=True).standing
-        return SqlView(self._connection, standing, log.memo)
+        found = self._standings.get(log.study)
+        if found is None or found.name != log.name:
+            found = self._standings[log.study] = log.view(self._connection, lock=True).standing
+        return SqlView(self._connection, found, log.memo)
+
+    def _suggested(self, now: SqlView, id: str) -> Found:
+        """What there is of a suggestion."""
+        found = self._found.pop((now.study, view.number_in(id)), None)
+        if found is not None and ASKED in found and asked_in(found[ASKED]).id == id:
+            return found
+        self.flush()
+        return now.suggested(id)
 
     def _tell(self, now: SqlView, entry: NewEntry, id: str) -> Stored:
-        row = self._suggestions.pop((now.study, view.number_in(id)), None)
-        if row is None or row.id != id:
+        found = self._suggested(now, id)
+        asked = asked_in(found[ASKED])
+        if entry.key is not None:
             self.flush()
-            row = now.suggested(id)
-        asked = rows.verified_suggestion(row)
-        taken = None if entry.key is None else keys.find(self._connection, now.standing, OBSERVED, entry.key)
-        if taken not in (None, row.number):
-            raise ConflictError(
-                f"key {entry.key!r} belongs to observation {taken}; use another key for suggestion {id}"
-            )
-        if row.status == ANSWERED:
-            known = now.known(row.number)
+            taken = now.keyed(OBSERVED, entry.key)
+            if taken is not None and taken.number != asked.number:
+                raise ConflictError(
+                    f"key {entry.key!r} belongs to observation {taken.number}; use another key for suggestion {id}"
+                )
+        if OBSERVED in found:
+            known = observed_in(found[OBSERVED])
             if not _is_known(now, known, entry):
                 before = said(outcome_of(known))
                 raise ConflictError(
@@ -120,14 +141,13 @@ class Writing:
                 )
             return known.number, False
         seen = observation_of(asked.number, asked.at if entry.at is None else entry.at, asked.x, entry.outcome)
-        self._add(now, seen, entry.key, row.status)
-        self._marks.append(rows.mark(row, ANSWERED))
+        self._add(now.standing.stores(seen, entry.key, asked=True, abandoned=ABANDONED in found))
         return seen.number, True
 
     def _observe(self, now: SqlView, entry: NewEntry, x: Point) -> Stored:
         self.flush()
-        known = now.observed_with_key(entry.key) if entry.key is not None else None
-        if known is not None:
+        if entry.key is not None and (found := now.keyed(OBSERVED, entry.key)) is not None:
+            known = observed_in(found)
             if known.x != x or not _is_known(now, known, entry) or entry.at not in (None, known.at):
                 raise ConflictError(
                     f"key {entry.key!r} was observed before with another point, reward or time; the first stays, "
@@ -136,18 +156,13 @@ class Writing:
             return known.number, False
         number = now.counts.last + 1
         time = time_of_next(number, now.newest()) if entry.at is None else entry.at
-        self._add(now, observation_of(number, time, x, entry.outcome), entry.key, None)
+        self._add(now.standing.stores(observation_of(number, time, x, entry.outcome), entry.key, asked=False))
         return number, True
 
-    def _add(self, now: SqlView, seen: Observation, key: str | None, status: int | None) -> None:
-        """Have an observation written; `status` is that of its suggestion, None if it has none."""
-        standing = now.standing
-        if key is not None:
-            standing = keys.insert(self._connection, standing, OBSERVED, key, seen.number)
-        row = rows.observation_row(now.study, seen, key, standing.counts.told + 1)
-        self._observed.append(row)
-        self._standings[now.study] = standing.stores(seen, row["checksum"], status)
-        self._changed.add(now.study)
+    def _add(self, step: Step) -> None:
+        """Have an entry written."""
+        self._steps.append(step)
+        self._standings[step[0].study] = step[0]
 
 
 def _is_known(now: SqlView, known: Observation, entry: NewEntry) -> bool:

@@ -6,7 +6,7 @@ import psycopg
 import sqlalchemy as sa
 
 from driftwise.errors import StoreError
-from driftwise.store.checksums import ADVICE
+from driftwise.log.entries import ADVICE
 
 # psycopg's own, and SQLAlchemy's around them
 POSTGRES_ERRORS = (psycopg.Error, sa.exc.DBAPIError)

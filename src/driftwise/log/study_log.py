@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
 from driftwise.errors import ConflictError, NotFoundError, StoreError
-from driftwise.records import Observation, Point
-from driftwise.store import corrections, keys, loading, rows, telling
-from driftwise.store.base import (
+from driftwise.log import loading, standing, telling
+from driftwise.log.base import (
     Asked,
     Choice,
     Chosen,
     Correction,
+    Counts,
     Loaded,
     NewEntry,
     NewObservation,
     Outcome,
     Told,
 )
-from driftwise.store.corrections import Memo
-from driftwise.store.schema import ABANDONED, ANSWERED, ASKED, AWAITED
-from driftwise.store.view import SqlView
+from driftwise.log.entries import asked_in
+from driftwise.log.schema import ABANDONED, ASKED, OBSERVED
+from driftwise.log.standing import Step
+from driftwise.log.view import Memo, SqlView
+from driftwise.records import Observation, Point, time_of_next
 
-PAGE = 1000  # rows that `observations` reads at a time
-TRIES = 8  # choices repeated because another process took their number, before one is made with the file locked
+PAGE = 1000  # observations that `observations` reads at a time
 
 Result = TypeVar("Result")
 
@@ -52,8 +53,11 @@ class Transactions(Protocol):
         """Return what `work` returns, in a transaction that sees one state."""
         ...
 
-    def numbering(self, study: int, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns, while nobody else takes a number of this study. Others may tell and read."""
+    def choosing(self, study: int, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns: those who ask the same study take turns, if none of them takes long.
+
+        It saves choices that would be in vain. Nobody else waits for it, and nothing depends on it.
+        """
         ...
 
 
@@ -78,13 +82,13 @@ class SqlLog:
 
     def view(self, connection: sa.Connection, *, lock: bool = False) -> SqlView:
         """The log within a transaction; with `lock` no other one may change it."""
-        standing = rows.standing_of(connection, self.study, self.name, lock=lock)
-        if standing is None:
+        found = standing.standing_of(connection, self.study, self.name, lock=lock)
+        if found is None:
             raise StoreError(
                 f"{self.store.where}: study {self.name!r:.80} is no longer in it; if it was renamed, open it by "
                 "its new name"
             )
-        return SqlView(connection, standing, self.memo)
+        return SqlView(connection, found, self.memo)
 
     # --- ask and abandon ----------------------------------------------------------------------------------------
 
@@ -94,71 +98,58 @@ class SqlLog:
     def ask_many(
         self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int
     ) -> tuple[Asked, ...]:
-        return self.store.numbering(self.study, lambda: self._ask(key, prepare, patience, n))
+        """Read, choose outside of every transaction, and write; again if another suggestion was stored meanwhile.
+
+        Each time that one has to begin again, another one was made: of all who ask at the same time somebody always
+        gets on.
+        """
+        return self.store.choosing(self.study, lambda: self._ask(key, prepare, patience, n))
 
     def _ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int) -> tuple[Asked, ...]:
-        """Read, choose outside any transaction, and write if the number of the choice is still the next one.
 
-        It always is if every process waits for its turn. The attempts are for the case that one does not.
-        """
-
-        def read(view: SqlView) -> tuple[tuple[Asked, ...], int, Choice | None]:
+        def read(view: SqlView) -> tuple[tuple[Asked, ...], Counts, Choice | None]:
             known = self._with_key(view, key, n)
-            return known, view.counts.last, None if known else prepare(view)
+            return known, view.counts, None if known else prepare(view)
 
-        for _ in range(TRIES):
-            known, last, choose = self.read(read)
+        while True:
+            known, before, choose = self.read(read)
             if choose is None:
                 return known
-            made = self._write(partial(self._suggest, key, _named(last, choose(), n, key), patience, last))
-            if made:
+            new = _New(choose(), key, before)
+            assert len(new.chosen) == n, f"{n} were asked for, {len(new.chosen)} chosen"
+            if made := self._write(partial(self._suggest, new, patience)):
                 return made
-        return self._write(lambda view: self._choose_and_suggest(key, prepare, patience, n, view), again=False)
-
-    def _choose_and_suggest(
-        self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int, view: SqlView
-    ) -> tuple[Asked, ...]:
-        last = view.counts.last
-        return self._with_key(view, key, n) or self._suggest(
-            key, _named(last, prepare(view)(), n, key), patience, last, view
-        )
 
     def _with_key(self, view: SqlView, key: str | None, n: int) -> tuple[Asked, ...]:
         """The suggestions with this key, or none."""
-        known, batch = ((), 1) if key is None else view.with_key(key)
-        if known and batch != n:
-            raise ConflictError(f"key {key!r} was asked for n={batch} before, now for n={n}; use another key")
+        known = () if key is None else view.with_key(key)
+        if known and len(known) != n:
+            raise ConflictError(f"key {key!r} was asked for n={len(known)} before, now for n={n}; use another key")
         return known
 
-    def _suggest(
-        self, key: str | None, asked: tuple[Asked, ...], patience: int, last: int, view: SqlView
-    ) -> tuple[Asked, ...]:
-        """Store what was chosen when `last` was the last number; nothing where it no longer is."""
-        n = len(asked)
-        known = self._with_key(view, key, n)
+    def _suggest(self, new: _New, patience: int, view: SqlView) -> tuple[Asked, ...]:
+        """Store what was chosen; nothing if another suggestion was stored since its choice began."""
+        n = len(new.chosen)
+        known = self._with_key(view, new.key, n)
         if known:
             return known
-        if view.counts.last != last:  # they may be there since a commit whose answer was lost
-            return asked if view.suggestion(asked[0].id) is not None else ()
-        standing = view.standing if key is None else keys.insert(view.connection, view.standing, ASKED, key, last + 1)
-        written: list[dict[str, Any]] = []
-        for each in asked:
-            standing = standing.asks(each, patience=patience)
-            batch = n if n > 1 and not written else None
-            written.append(rows.suggestion_row(self.study, each, standing.counts.asked, AWAITED, batch))
-        rows.execute(view.connection, rows.INSERT_SUGGESTION, written)
-        rows.update_study(view.connection, standing)
+        if view.counts.asked != new.before.asked:  # they may be there since a commit whose answer was lost
+            stored = tuple(map(asked_in, view.after(ASKED, new.before.last, n)))
+            return stored if new.is_in(stored) else ()
+        asked, now, steps = new.named(view), view.standing, list[Step]()
+        for i, each in enumerate(asked):
+            steps.append(now.asks(each, patience=patience, batch=n if n > 1 and i == 0 else None))
+            now = steps[-1][0]
+        telling.write(view.connection, steps)
         return asked
 
     def abandon(self, id: str) -> None:
         def work(view: SqlView) -> None:
-            row = view.suggested(id)
-            if row.status == ANSWERED:
+            found = view.suggested(id)
+            if OBSERVED in found:
                 raise ConflictError(f"suggestion {id} has its reward and can no longer be abandoned")
-            if row.status == AWAITED:
-                counts = replace(view.counts, abandoned=view.counts.abandoned + 1)
-                view.connection.execute(rows.MARK, rows.mark(row, ABANDONED))
-                rows.update_study(view.connection, replace(view.standing, counts=counts).no_longer_awaits(row.number))
+            if ABANDONED not in found:
+                telling.write(view.connection, [view.standing.abandons(found[ASKED].number)])
 
         self._write(work)
 
@@ -175,8 +166,7 @@ class SqlLog:
         return self._store(NewEntry(x, outcome, at, key, limit))
 
     def _store(self, entry: NewEntry) -> Told:
-        store = partial(telling.store, self.store, [(self, entry)])
-        (found,) = store() if isinstance(entry.of, str) else self.store.numbering(self.study, store)
+        (found,) = telling.store(self.store, [(self, entry)])
         if isinstance(found, Told):
             return found
         assert found is not None, "it waits for the study"
@@ -184,9 +174,7 @@ class SqlLog:
 
     def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
         keyed = all(entry.key is not None for entry in entries)
-        return self.store.numbering(
-            self.study, lambda: self._write(lambda view: loading.load(view, entries, first), again=keyed)
-        )
+        return self._write(lambda view: loading.load(view, entries, first), again=keyed)
 
     # --- corrections --------------------------------------------------------------------------------------------
 
@@ -199,29 +187,25 @@ class SqlLog:
                 return view.told(number, new=False, limit=limit)
             when = datetime.now(UTC).isoformat(timespec="seconds")
             made = Correction(view.counts.corrected + 1, number, before, outcome, who, when, why)
-            row = corrections.row_of(self.study, made)
-            view.connection.execute(corrections.INSERT, row)
-            standing = view.standing.corrects(made, row["checksum"])
-            rows.update_study(view.connection, standing)
-            return SqlView(view.connection, standing, self.memo).told(number, new=True, limit=limit)
+            step = view.standing.corrects(made)
+            telling.write(view.connection, [step])
+            return SqlView(view.connection, step[0], self.memo).told(number, new=True, limit=limit)
 
         return self._write(work)
 
     def _observed(self, view: SqlView, number: int) -> Observation:
-        seen = view.numbered(number) if 1 <= number <= view.counts.last else None
-        if seen is not None:
-            return seen
         if not 1 <= number <= view.counts.last:
             raise NotFoundError(f"study {self.name!r} has no observation {number}; it has up to {view.counts.last}")
-        if view.is_answered(number):
-            view.known(number)  # raises, since it is missing
-        raise NotFoundError(f"suggestion {number} of study {self.name!r} has no reward to correct; tell it first")
+        seen = view.numbered(number)
+        if seen is None:
+            raise NotFoundError(f"suggestion {number} of study {self.name!r} has no reward to correct; tell it first")
+        return seen
 
     def outcome(self, number: int) -> Outcome | None:
         return self.read(lambda view: view.overlay.outcome(self._observed(view, number)))
 
     def number_of(self, id: str) -> int:
-        return self.read(lambda view: int(view.suggested(id).number))
+        return self.read(lambda view: view.suggested(id)[ASKED].number)
 
     def corrections(self) -> list[Correction]:
         return self.read(lambda view: view.corrections())
@@ -235,14 +219,35 @@ class SqlLog:
             yield from page  # outside the transaction: the reader may take its time
 
 
-def _named(last: int, chosen: Sequence[Chosen], n: int, key: str | None) -> tuple[Asked, ...]:
-    """The choices after number `last`, with the key for the first and with ids.
+@dataclass(frozen=True)
+class _New:
+    """What was chosen when the log had the counts `before`, with the key for the first of them.
 
     The random part of an id distinguishes it from the one with the same number in a copy of the log.
     """
-    assert len(chosen) == n, f"{n} were asked for, {len(chosen)} chosen"
-    ids = [f"{last + i}-{secrets.token_hex(6)}" for i in range(1, n + 1)]
-    given = [ids[0] if key is None else key, *ids[1:]]
-    return tuple(
-        Asked(last + i, ids[i - 1], given[i - 1], each.at, each.x, each.jitter) for i, each in enumerate(chosen, 1)
-    )
+
+    chosen: Sequence[Chosen]
+    key: str | None
+    before: Counts
+    token: str = field(default_factory=lambda: secrets.token_hex(6))
+
+    def named(self, view: SqlView) -> tuple[Asked, ...]:
+        """The suggestions, with the numbers after the last one.
+
+        Observations may have been stored meanwhile: the numbers are then not those for which it was chosen.
+        """
+        last, newest = view.counts.last, None
+        moved = last != self.before.last and not all(each.own_time for each in self.chosen)
+        if moved:
+            newest = view.newest()
+        made = list[Asked]()
+        for number, each in enumerate(self.chosen, last + 1):
+            id = f"{number}-{self.token}"
+            at = time_of_next(number, newest) if moved and not each.own_time else each.at
+            key = self.key if self.key is not None and not made else id
+            made.append(Asked(number, id, key, at, each.x, each.jitter))
+        return tuple(made)
+
+    def is_in(self, stored: Sequence[Asked]) -> bool:
+        """Whether these are the suggestions that were chosen here."""
+        return [each.id.partition("-")[2] for each in stored] == [self.token] * len(self.chosen)

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from driftwise.errors import ConflictError, StoreError
-from driftwise.store import copies
-from driftwise.store.copies import Whole
-from driftwise.store.log import SqlLog
-from driftwise.store.sql_store import SqlStore
+from driftwise.log import copies
+from driftwise.log.copies import Whole
+from driftwise.log.stores import SqlStore
+from driftwise.log.study_log import SqlLog
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,16 @@ def transfer(source: SqlStore, target: SqlStore, names: Iterable[str]) -> Iterat
             target.adopt(name, log.description, found)
         if _digest_of(target.open(name)) != wanted:
             raise _differs(target, name, was_there=name in there)
-        contents = found.contents
-        sizes = len(contents.suggestions), len(contents.observations), len(contents.corrections)
-        yield Transferred(name, name not in there, *sizes, wanted)
+        counts = found.standing.counts
+        yield Transferred(name, name not in there, counts.asked, counts.told, counts.corrected, wanted)
 
 
 def digest(description: str, whole: Whole) -> str:
-    """SHA-256 of all that a log holds, whatever database holds it. Every float counts to its last bit.
-
-    >>> digest("{}", Whole(copies.CopiedRows([], []), ()))[:12]
-    '49394c9e0ada'
-    """
+    """SHA-256 of all that a log holds, whatever database holds it. Every float counts to its last bit."""
     found = hashlib.sha256()
-    contents = whole.contents
-    for part in ((description, whole.awaiting), contents.suggestions, contents.observations, contents.corrections):
-        for each in part:
-            found.update(ascii(each).encode() + b"\n")
-        found.update(b"\n")
+    standing = whole.standing
+    for part in (description, standing.counts, standing.awaiting, standing.mark, *whole.entries):
+        found.update(ascii(part).encode() + b"\n")
     return found.hexdigest()
 
 
