@@ -207,7 +207,7 @@ class Ledger:
         pending = tuple(s.x for s in study.pending())
         keyed = study._log.read(lambda view: {key: view.with_key(key) for key in self.asked})
         for key, known in self.asked.items():
-            now, _ = keyed[key]
+            now = keyed[key]
             figures["lost"] += [(repr(s.id), repr(s.number), repr(list(s.x))) for s in now] != [known]
         figures["gaps"] += counts.asked + counts.unasked != counts.last
         ask = Ask(counts.last + 1, float(counts.last + 1), pending, seed=0)

@@ -13,13 +13,12 @@ from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.fleet import together as learning
 from driftwise.fleet.engine import FleetEngine
 from driftwise.fleet.folding import STATES, FoldingEngine
-from driftwise.fleet.journal import Journal, JournalEntry, open_journal
+from driftwise.fleet.frames import JournalEntry
+from driftwise.fleet.journal import Journal, is_journal, open_journal
 from driftwise.fleet.shard import Shard, unpacked
 from driftwise.fleet.streams import Streams
 from driftwise.fleet.windowed import Terms, terms_of
 from driftwise.log import without_password
-from driftwise.log.files import as_path
-from driftwise.log.postgres_address import is_address
 from driftwise.policies import AnyPolicy
 from driftwise.policies.auto_lean import AutoLean
 from driftwise.policies.base import finite
@@ -123,7 +122,7 @@ class Definition:
     def stored(cls, name: str, path: str) -> Definition:
         """The one of a fleet that exists, from the journal of its first shard."""
         first = f"{name}-0"
-        if not is_address(path) and not (as_path(path) / first).is_dir():
+        if not is_journal(path, first):
             raise _nowhere(name, path)
         journal = open_journal(path, first)
         try:

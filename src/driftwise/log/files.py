@@ -123,6 +123,21 @@ def make(path: Path, build: Callable[[Path], None]) -> None:
         raise StoreError(f"{path}: {error.strerror or error}") from error
 
 
+def folder_for(path: Path) -> None:
+    """Make the folder of a file durably, inside one that is there."""
+    folder = path.parent
+    if not folder.parent.is_dir():
+        raise StoreError(f"{folder}: there is no folder {folder.parent}; make it first")
+    try:
+        if not folder.exists():
+            folder.mkdir(exist_ok=True)
+            _sync(folder.parent)
+    except OSError as error:
+        raise StoreError(f"{folder}: {error.strerror or error}") from error
+    if not folder.is_dir():
+        raise StoreError(f"{folder}: it is no folder; give the path of one")
+
+
 def _name(aside: Path, path: Path) -> None:
     try:
         os.link(aside, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import psycopg
@@ -41,19 +42,23 @@ def is_starting(address: Address) -> bool:
     return psycopg.pq.PGconn.ping(_conninfo(address).encode()) == psycopg.pq.Ping.REJECT
 
 
-def claim(path: str, word: str) -> Wire | None:
-    """The connection that holds the lock of this name until it is closed; None if another one has it."""
-    address = parsed(path)
+def claim(path: str, word: str, seconds: float = 0.0) -> Wire | None:
+    """The connection that holds the lock of this name until it is closed; None if another one has it.
+
+    For so many seconds it is tried again: the server takes a moment to notice that a process was killed.
+    """
+    address, deadline = parsed(path), time.monotonic() + seconds
     try:
         held = connect(address)
         query = "SELECT pg_try_advisory_lock(hashtextextended(%s, 0))"
-        row = held.execute(query, (f"driftwise {address.schema} {word}",)).fetchone()
+        while (held.execute(query, (f"driftwise {address.schema} {word}",)).fetchone() or [False])[0] is not True:
+            if time.monotonic() >= deadline:
+                held.close()
+                return None
+            time.sleep(0.02)
+        return held
     except psycopg.Error as error:
         raise explain(error, address.shown) from error
-    if row is not None and row[0]:
-        return held
-    held.close()
-    return None
 
 
 def _conninfo(address: Address) -> str:

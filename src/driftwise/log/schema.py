@@ -1,4 +1,4 @@
-"""The tables: the studies with their counts, and one append-only table of the entries of all of them.
+"""The tables: the studies with their counts, one append-only table of the entries of all of them, and one of frames.
 
 An entry is never changed and never deleted, unless its study is deleted as a whole. The database refuses a second one
 with the same number or key.
@@ -62,4 +62,12 @@ sa.Index(
     unique=True,
     sqlite_where=has_key,
     postgresql_where=has_key,
+)
+
+frames = sa.Table(  # of the journals of fleets, which know what is in them
+    "frames",
+    metadata,
+    sa.Column("journal", sa.Text, primary_key=True),
+    sa.Column("number", Integer, primary_key=True, autoincrement=False),  # from 1
+    sa.Column("bytes", sa.LargeBinary, nullable=False),
 )
