@@ -298,7 +298,7 @@ def test_another_format_is_refused(address):
 @pytest.mark.parametrize(
     ("statement", "where"),
     [
-        ("UPDATE entries SET body = replace(body, '1.0', '9.0') WHERE seq = 4", "entry 4 does not match"),
+        ("UPDATE entries SET body = set_byte(body, 15, 77) WHERE seq = 4", "entry 4 does not match"),
         ("DELETE FROM entries WHERE seq = 3", "entry 3 is missing"),
         ("DELETE FROM entries WHERE seq = 9", "entry 9 is not the one"),
         ("UPDATE entries SET chain = chain + 1 WHERE seq = 5", "entry 5 does not continue"),

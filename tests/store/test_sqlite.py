@@ -257,7 +257,7 @@ def test_a_damaged_page_is_an_error_and_not_a_wrong_answer(kept):
 
 def test_a_row_changed_by_hand_is_an_error(kept):
     connection = sqlite3.connect(kept)
-    connection.execute("UPDATE entries SET body = replace(body, '0.0', '9.0') WHERE number = 7")
+    connection.execute("UPDATE entries SET body = zeroblob(length(body)) WHERE number = 7")
     connection.commit()
     connection.close()
     with pytest.raises(StoreError, match="entry 7 does not match its checksum"):

@@ -93,7 +93,7 @@ def test_a_digest_covers_everything(places):
     stands = whole.standing
     others = [
         replace(whole, entries=whole.entries[:-1]),
-        replace(whole, entries=[*whole.entries[:-1], whole.entries[-1]._replace(body="{}")]),
+        replace(whole, entries=[*whole.entries[:-1], whole.entries[-1]._replace(body=b"{}")]),
         replace(whole, standing=replace(stands, awaiting=())),
         replace(whole, standing=replace(stands, counts=replace(stands.counts, told=0))),
     ]

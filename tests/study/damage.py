@@ -1,6 +1,6 @@
 """Damage to a study's file: `damage.py BODIES BYTES SEED`. Prints a JSON of figures.
 
-One character of the body of an entry is changed by hand: `driftwise study check` must find it, and so must a study that
+One byte of the body of an entry is changed by hand: `driftwise study check` must find it, and so must a study that
 is folded from its start. Or one byte of the file is changed: each answer must be the one that the undamaged file gives,
 or an error that says so, as long as `study check` finds nothing.
 """
@@ -159,16 +159,13 @@ def _moved(path: Path) -> Any:
 
 
 def change_body(path: Path, draw: random.Random) -> str:
-    """Change a character of an entry's body, and return the name of its study."""
+    """Change a byte of an entry's body, and return the name of its study."""
     connection = sqlite3.connect(path)
-    rows = connection.execute(
-        "SELECT s.name, e.study, e.seq, body FROM entries e JOIN studies s USING (study) WHERE body <> '{}'"
-    )
-    name, study, seq, body = draw.choice(rows.fetchall())
-    at = draw.randrange(len(body))
-    other = draw.choice([letter for letter in '0123456789.,"[]{}:abxy' if letter != body[at]])
-    changed = body[:at] + other + body[at + 1 :]
-    connection.execute("UPDATE entries SET body = ? WHERE study = ? AND seq = ?", (changed, study, seq))
+    query = "SELECT s.name, e.study, e.seq, body FROM entries e JOIN studies s USING (study) WHERE length(body) > 0"
+    name, study, seq, body = draw.choice(connection.execute(query).fetchall())
+    changed = bytearray(body)
+    changed[draw.randrange(len(body))] ^= draw.randrange(1, 256)
+    connection.execute("UPDATE entries SET body = ? WHERE study = ? AND seq = ?", (bytes(changed), study, seq))
     connection.commit()
     connection.close()
     return str(name)

@@ -27,7 +27,9 @@ class Whole:
 
 def read(view: SqlView) -> Whole:
     """Everything in the log that the transaction sees. Raises a `StoreError` if anything is missing or damaged."""
-    return Whole(replace(view.standing, study=0, name=""), list(view.written_after(BEGINNING)))
+    return Whole(
+        replace(view.standing, study=0, name=""), [LogEntry(*entry) for entry in view.written_after(BEGINNING)]
+    )
 
 
 def write(connection: sa.Connection, study: int, whole: Whole) -> None:

@@ -1,4 +1,8 @@
-"""Entries of a log as rows: their bodies as JSON, and the checksum that chains each to the one before it.
+"""Entries of a log as rows: their bodies as bytes, and the checksum that chains each to the one before it.
+
+The body of a suggestion or an observation has a version, the number of coordinates, two numbers (the time, and the
+jitter or the reward), the coordinates, and if there is more to say JSON. Numbers are float64, little-endian. The body
+of a correction is JSON.
 
 The upper half of `chain` is a checksum of the entry itself, so that a damaged one is noticed whenever it is read. The
 lower half is chained over all entries up to it and begins with the study's description, so that a missing, moved or
@@ -8,6 +12,7 @@ exchanged one is noticed when a study is read from its start.
 from __future__ import annotations
 
 import json
+import struct
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -15,12 +20,13 @@ from typing import Any, NamedTuple
 from driftwise.errors import StoreError
 from driftwise.log.base import Asked, Correction, Mark, Outcome, observation_of
 from driftwise.log.schema import CORRECTED
-from driftwise.records import Observation
+from driftwise.records import Observation, Point
 
 ADVICE = "restore it from a copy, or see what is damaged with: driftwise study check"
 
 
-# ASCII, so that a text is the same bytes in every database
+VERSION = 1
+_HEAD = struct.Struct("<BI")
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
@@ -31,7 +37,7 @@ class LogEntry(NamedTuple):
     kind: int
     number: int
     key: str | None
-    body: str
+    body: bytes
     chain: int
 
 
@@ -40,11 +46,10 @@ def start(description: str) -> Mark:
     return Mark(0, zlib.crc32(description.encode("utf-8", "surrogatepass")))
 
 
-def after(mark: Mark, kind: int, number: int, key: str | None, body: Mapping[str, Any]) -> LogEntry:
+def after(mark: Mark, kind: int, number: int, key: str | None, body: bytes) -> LogEntry:
     """The entry that comes after a mark."""
-    text = _ENCODER.encode(body)
-    own = _own(mark.seq + 1, kind, number, key, text)
-    return LogEntry(mark.seq + 1, kind, number, key, text, _chained(mark.chain, own))
+    own = _own(mark.seq + 1, kind, number, key, body)
+    return LogEntry(mark.seq + 1, kind, number, key, body, _chained(mark.chain, own))
 
 
 def mark_of(entry: LogEntry) -> Mark:
@@ -52,20 +57,20 @@ def mark_of(entry: LogEntry) -> Mark:
     return Mark(entry.seq, entry.chain)
 
 
-def _own(seq: int, kind: int, number: int, key: str | None, body: str) -> int:
-    return zlib.crc32(f"{seq} {kind} {number} {key!a} {body}".encode("utf-8", "replace"))
+def _own(seq: int, kind: int, number: int, key: str | None, body: bytes) -> int:
+    # ASCII, so that a key is the same bytes in every database
+    return zlib.crc32(body, zlib.crc32(f"{seq} {kind} {number} {key if key is None else ascii(key)}".encode()))
 
 
 def _chained(before: int, own: int) -> int:
     link = zlib.crc32(own.to_bytes(4, "big"), before & 0xFFFFFFFF)
-    return (own - 2**31) * 2**32 + link  # within 64 bits with a sign
+    return (own - 0x80000000 << 32) + link  # within 64 bits with a sign
 
 
 def intact(entry: LogEntry) -> LogEntry:
     """The entry, unless it is damaged: then a `StoreError`."""
-    seq, kind, number, key, body, chain = entry
-    if (chain >> 32) + 2**31 != _own(seq, kind, number, key, body):
-        raise damaged(f"entry {seq} does not match its checksum")
+    if (entry[5] >> 32) + 2**31 != _own(*entry[:5]):
+        raise damaged(f"entry {entry.seq} does not match its checksum")
     return entry
 
 
@@ -76,10 +81,12 @@ def check_chain(before: Mark, entries: Iterable[LogEntry]) -> Mark:
         seq += 1
         if entry.seq != seq:
             raise damaged(f"entry {seq} is missing")
-        intact(entry)
-        link = _chained(link, (entry.chain >> 32) + 2**31)
+        own = _own(*entry[:5])
+        link = _chained(link, own)
         if entry.chain != link:
-            raise damaged(f"entry {seq} does not continue the one before it")
+            is_own = (entry.chain >> 32) + 2**31 == own
+            what = "does not continue the one before it" if is_own else "does not match its checksum"
+            raise damaged(f"entry {seq} {what}")
     return Mark(seq, link)
 
 
@@ -91,41 +98,56 @@ def damaged(what: str) -> StoreError:
 # --- bodies -----------------------------------------------------------------------------------------------------------
 
 
-def asked_body(asked: Asked, batch: int | None) -> dict[str, Any]:
+def _packed(at: float, value: float, x: Point, more: Mapping[str, Any]) -> bytes:
+    body = struct.pack(f"<BI{2 + len(x)}d", VERSION, len(x), at, value, *x)
+    return body + _ENCODER.encode(more).encode() if more else body
+
+
+def _unpacked(body: bytes) -> tuple[float, float, Point, dict[str, Any] | None]:
+    version, dim = _HEAD.unpack_from(body)
+    if version != VERSION:
+        raise damaged(f"an entry has version {version}, and this driftwise reads version {VERSION}")
+    numbers = struct.unpack_from(f"<{2 + dim}d", body, _HEAD.size)
+    end = _HEAD.size + 8 * (2 + dim)
+    return numbers[0], numbers[1], numbers[2:], json.loads(body[end:]) if len(body) > end else None
+
+
+def asked_body(asked: Asked, batch: int | None) -> bytes:
     """A suggestion; `batch` says of the first of several that were made together how many."""
-    body: dict[str, Any] = {"id": asked.id, "at": asked.at, "x": asked.x}
-    if asked.jitter:
-        body["jitter"] = asked.jitter
-    return body if batch is None else body | {"batch": batch}
+    more = {"id": asked.id} if batch is None else {"id": asked.id, "batch": batch}
+    return _packed(asked.at, asked.jitter, asked.x, more)
 
 
 def asked_in(entry: LogEntry) -> Asked:
-    """The suggestion of an intact entry."""
-    body = json.loads(intact(entry).body)
-    key = body["id"] if entry.key is None else entry.key
-    return Asked(entry.number, body["id"], key, body["at"], tuple(body["x"]), body.get("jitter", 0.0))
+    """The suggestion of an entry."""
+    at, jitter, x, more = _unpacked(entry.body)
+    assert more is not None
+    return Asked(entry.number, more["id"], more["id"] if entry.key is None else entry.key, at, x, jitter)
 
 
 def batch_in(entry: LogEntry) -> int:
     """How many suggestions were made together with this one, the first of them."""
-    return int(json.loads(entry.body).get("batch", 1))
+    return int((_unpacked(entry.body)[3] or {}).get("batch", 1))
 
 
-def observed_body(seen: Observation) -> dict[str, Any]:
-    return {"at": seen.at, "x": seen.x, **_outcome_body(seen)}
+def observed_body(seen: Observation) -> bytes:
+    more = _details(seen)
+    return _packed(seen.at, 0.0 if seen.failed else seen.y + 0.0, seen.x, more)  # −0 becomes 0
 
 
 def observed_in(entry: LogEntry) -> Observation:
-    """The observation of an intact entry, as it was told."""
-    body = json.loads(intact(entry).body)
-    if len(body) == 3 and "y" in body:  # most are so
-        return Observation(entry.number, body["at"], tuple(body["x"]), body["y"])
-    return observation_of(entry.number, body.pop("at"), tuple(body.pop("x")), _outcome_in(body))
+    """The observation of an entry, as it was told."""
+    at, y, x, more = _unpacked(entry.body)
+    return (
+        Observation(entry.number, at, x, y) if more is None else observation_of(entry.number, at, x, _outcome(y, more))
+    )
 
 
-def corrected_body(made: Correction) -> dict[str, Any]:
-    after = None if made.after is None else _outcome_body(made.after)
-    return {"of": made.number, "outcome": after, "who": made.who, "when": made.when, "why": made.why}
+def corrected_body(made: Correction) -> bytes:
+    after = made.after
+    said = None if after is None else {"y": 0.0 if after.failed else after.y + 0.0, **_details(after)}
+    body = {"of": made.number, "outcome": said, "who": made.who, "when": made.when, "why": made.why}
+    return _ENCODER.encode(body).encode()
 
 
 class Corrected(NamedTuple):
@@ -140,8 +162,9 @@ class Corrected(NamedTuple):
 
 
 def corrected_in(entry: LogEntry) -> Corrected:
-    body = json.loads(intact(entry).body)
-    outcome = None if body["outcome"] is None else _outcome_in(body["outcome"])
+    body = json.loads(entry.body)
+    said = body["outcome"]
+    outcome = None if said is None else _outcome(said.pop("y"), said)
     return Corrected(entry.number, body["of"], outcome, body["who"], body["when"], body["why"])
 
 
@@ -150,22 +173,19 @@ def corrected_numbers(entries: Iterable[LogEntry]) -> list[int]:
     return [corrected_in(each).number for each in entries if each.kind == CORRECTED]
 
 
-def _outcome_body(outcome: Outcome | Observation) -> dict[str, Any]:
-    """The reward, and what an outcome has besides it."""
-    if outcome.failed:
-        body: dict[str, Any] = {"failed": True}
-    else:
-        body = {"y": outcome.y + 0.0}  # −0 becomes 0
-    if outcome.std is not None:
-        body["std"] = outcome.std
-    if outcome.repeats != 1:
-        body["repeats"] = outcome.repeats
-    if outcome.measures:
-        body["measures"] = outcome.measures
-    return body
+def _details(outcome: Outcome | Observation) -> dict[str, Any]:
+    """What an outcome has besides its reward. Most have nothing."""
+    if outcome.std is None and outcome.repeats == 1 and not outcome.measures and not outcome.failed:
+        return {}
+    details: dict[str, Any] = {
+        "std": outcome.std,
+        "repeats": outcome.repeats if outcome.repeats != 1 else None,
+        "measures": outcome.measures or None,
+        "failed": outcome.failed or None,
+    }
+    return {name: value for name, value in details.items() if value is not None}
 
 
-def _outcome_in(body: dict[str, Any]) -> Outcome:
-    measures = tuple((name, value) for name, value in body.get("measures", ()))
-    failed = body.get("failed", False)
-    return Outcome(body.get("y", 0.0), body.get("std"), body.get("repeats", 1), measures, failed)
+def _outcome(y: float, details: Mapping[str, Any]) -> Outcome:
+    measures = tuple((name, value) for name, value in details.get("measures", ()))
+    return Outcome(y, details.get("std"), details.get("repeats", 1), measures, details.get("failed", False))

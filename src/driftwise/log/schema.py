@@ -48,7 +48,7 @@ entries = sa.Table(
     sa.Column("kind", Integer, nullable=False),
     sa.Column("number", Integer, nullable=False),  # of the suggestion or observation; of a correction its ordinal
     sa.Column("key", sa.Text),  # that a user gave
-    sa.Column("body", sa.Text, nullable=False),  # JSON
+    sa.Column("body", sa.LargeBinary, nullable=False),  # as `entries` writes it
     sa.Column("chain", Integer, nullable=False),  # a checksum of this entry, and one chained over all up to it
     sqlite_with_rowid=False,
 )

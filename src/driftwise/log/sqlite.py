@@ -172,6 +172,7 @@ def _engine(parts: OpenParts) -> sa.Engine:
             poolclass=QueuePool,
             pool_size=READERS + 1,
             max_overflow=0,
+            pool_reset_on_return=None,  # every transaction is over when its connection is given back
         )
 
     @sa.event.listens_for(engine, "connect")
@@ -183,7 +184,10 @@ def _engine(parts: OpenParts) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def begin(connection: sa.Connection) -> None:
-        connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN IMMEDIATE"))
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        # a statement of SQLAlchemy would take longer than most that follow
+        raw.execute(connection.get_execution_options().get("begin", "BEGIN IMMEDIATE")).close()
 
     return engine
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -64,7 +64,7 @@ class Standing:
     def abandons(self, number: int) -> Step:
         counts = replace(self.counts, abandoned=self.counts.abandoned + 1)
         then = replace(self, counts=counts, awaiting=self._without(number))
-        return then._with(ABANDONED, number, None, {})
+        return then._with(ABANDONED, number, None, b"")
 
     def corrects(self, made: Correction) -> Step:
         before, after, counts = made.before, made.after, self.counts
@@ -76,7 +76,7 @@ class Standing:
         )
         return replace(self, counts=counts)._with(CORRECTED, made.ordinal, None, entries.corrected_body(made))
 
-    def _with(self, kind: int, number: int, key: str | None, body: Mapping[str, Any]) -> Step:
+    def _with(self, kind: int, number: int, key: str | None, body: bytes) -> Step:
         entry = entries.after(self.mark, kind, number, key, body)
         return replace(self, mark=entries.mark_of(entry)), entry
 

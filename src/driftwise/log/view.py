@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import sqlalchemy as sa
 
@@ -89,9 +89,13 @@ class SqlView:
     def mark(self) -> Mark:
         return self.standing.mark
 
+    def _rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any], **values: Any) -> Sequence[LogEntry]:
+        """The entries that a query finds, as they are: rows, whose columns are those of a `LogEntry`."""
+        return cast(Sequence[LogEntry], self.connection.execute(query, {"s": self.study, **values}).all())
+
     def _read(self, query: sa.Select[Any] | sa.CompoundSelect[Any], **values: Any) -> list[LogEntry]:
-        """The entries that a query finds."""
-        return [LogEntry(*row) for row in self.connection.execute(query, {"s": self.study, **values})]
+        """The entries that a query finds, each of them intact."""
+        return list(map(entries.intact, self._rows(query, **values)))
 
     def _read_any(self, query: sa.Select[Any], kind: int, wanted: Sequence[Any]) -> list[LogEntry]:
         """Likewise those of a kind that are among many, asked for in parts that every database takes."""
@@ -201,7 +205,7 @@ class SqlView:
     def written_after(self, mark: Mark) -> Iterator[LogEntry]:
         """The entries after a mark, in the order in which they were written, checked against it and the last one."""
         while mark.seq < self.mark.seq:
-            page = self._read(_AFTER, seq=mark.seq, limit=PAGE)
+            page = self._rows(_AFTER, seq=mark.seq, limit=PAGE)
             if not page:
                 break
             mark = entries.check_chain(mark if mark.seq else self._beginning, page)
@@ -301,7 +305,7 @@ def found_at(
     wanted = [(study, kind, number) for study, number in places for kind in (ASKED, OBSERVED, ABANDONED)]
     query = _AT_ALL[connection.dialect.name]
     for study, *entry in connection.execute(query, {"wanted": json.dumps(wanted)}) if wanted else ():
-        made = LogEntry(*entry)
+        made = entries.intact(LogEntry(*entry))
         found[study, made.number][made.kind] = made
     return found
 
