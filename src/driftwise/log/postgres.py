@@ -16,6 +16,7 @@ from typing import TypeVar
 import psycopg
 import sqlalchemy as sa
 
+from driftwise.concurrency.pauses import Pauses
 from driftwise.errors import NotFoundError, StoreError
 from driftwise.log import forks, schema
 from driftwise.log.files import check_version
@@ -93,7 +94,7 @@ class Postgres:
         is_new: bool = False,
     ) -> Result:
         """Return what `work` returns. It is repeated while the server is away, for as long as the address says."""
-        deadline, pause = time.monotonic() + self.address.patience, SOON
+        deadline, pauses = time.monotonic() + self.address.patience, Pauses(SOON, LATER)
         while True:
             try:
                 return self._threads.run(lambda: self._once(engine, work))
@@ -103,12 +104,12 @@ class Postgres:
                         f"{self.where}: the connection was lost during the commit, so that it is not known whether the "
                         f"call was stored ({lost}). Look whether it was, or repeat a call that has a key"
                     ) from lost
+                pause = pauses.next()
                 if time.monotonic() + pause > deadline or (is_new and not is_starting(self.address)):
                     raise StoreError(
                         f"{self.where}: the server cannot be reached ({lost}); correct the address, or try again"
                     ) from lost
             time.sleep(pause)
-            pause = min(2 * pause, LATER)
 
     def _once(self, engine: sa.Engine, work: Callable[[sa.Connection], Result]) -> Result:
         during_commit = False
