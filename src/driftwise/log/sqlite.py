@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -140,6 +141,20 @@ class OpenParts:
 
     path: Path | None
     known: tuple[Identity | None, ...] | None = None  # while any connection is open
+    checked: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection to an existing file: mode=rw never creates one."""
+        assert self.path is not None
+        with self.lock:
+            if not self.checked:
+                # never while a connection is open: when any descriptor of a file is closed, the system drops all locks
+                # that the process has on it
+                files.check(self.path)
+                self.checked = True
+        uri = f"{self.path.as_uri()}?mode=rw"
+        return sqlite3.connect(uri, uri=True, timeout=LOCK_SECONDS, check_same_thread=False)
 
     def check(self) -> None:
         """Raise a `LostPart` if one of them is another file by now."""
@@ -157,7 +172,7 @@ class OpenParts:
 
     def forget(self) -> None:
         """No connection is open any more."""
-        self.known = None
+        self.known, self.checked = None, False
 
 
 def _engine(parts: OpenParts) -> sa.Engine:
@@ -168,7 +183,7 @@ def _engine(parts: OpenParts) -> sa.Engine:
     else:
         engine = sa.create_engine(
             "sqlite://",
-            creator=lambda: _connect(path),
+            creator=parts.connect,
             poolclass=QueuePool,
             pool_size=READERS + 1,
             max_overflow=0,
@@ -190,12 +205,6 @@ def _engine(parts: OpenParts) -> sa.Engine:
         raw.execute(connection.get_execution_options().get("begin", "BEGIN IMMEDIATE")).close()
 
     return engine
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """A connection to an existing file: mode=rw never creates one."""
-    files.check(path)
-    return sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=LOCK_SECONDS, check_same_thread=False)
 
 
 def _set(raw: sqlite3.Connection) -> None:
