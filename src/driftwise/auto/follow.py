@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,6 +11,7 @@ from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower
 from driftwise.auto.data import Observations
 from driftwise.auto.rows import Row
 from driftwise.auto.search import FAINT, Pool, prior_of
+from driftwise.auto.pieces import made_at_once
 from driftwise.auto.sheaf import FAR, Sheaf, _targets, fold
 from driftwise.auto.weights import path
 from driftwise.auto.window import Window
@@ -34,23 +34,23 @@ class Followed:
 
     @classmethod
     def of(cls, pool: Pool) -> Followed:
-        sheaf, jitter, W = pool.sheaf, 0.0, []
-        window = sheaf.window
-        T = window.in_time(sheaf.rows)
-        for i, row in enumerate(sheaf.rows):
-            A = window.covariance(row, window.in_space(sheaf.table, row), T)
-            L, more = cholesky(A, _noises(sheaf, i))
-            W.append(np.asfortranarray(invert_lower(L)))
-            jitter = max(jitter, more)
-        return cls(sheaf, tuple(W), pool.weights, len(window), jitter)
+        W, jitter = inverses(pool.sheaf)
+        return cls(pool.sheaf, W, pool.weights, len(pool.sheaf.window), jitter)
 
     @property
     def window(self) -> Window:
         return self.sheaf.window
 
     def after(self, later: Observations) -> Followed:
-        """After one more reading."""
+        """After one more reading; what may have happened at the one before it is a row from now on."""
+        made = self._joined(later)
+        number = int(self.window.data.numbers[-1]) if len(self.window) > self.known else 0
+        return made.with_date(number) if number and (number % EVERY == 0 or self.surprised) else made
+
+    def _joined(self, later: Observations) -> Followed:
         sheaf, window = self.sheaf, self.window.followed_by(later)
+        if window.data.known_std is not None:
+            return self._refolded(window)
         new = len(window) - 1
         T, K = window.in_time(sheaf.rows, new), dict[object, Array]()
         ls, variances, errors = [], np.empty(len(sheaf)), np.empty((len(sheaf), len(window.warps)))
@@ -60,10 +60,8 @@ class Followed:
                 K[key] = window.in_space(sheaf.table, row, new)
             [k] = window.covariance(row, K[key], T, new)
             l = W @ k[:-1]
-            noise = window.noises(row)[-1]
-            variances[i] = max(k[-1] - float(l @ l), 1e-10) + noise
-            z = _z(sheaf, i)
-            errors[i] = _targets(sheaf.table, window, row)[:, -1] - z @ l
+            variances[i] = max(k[-1] - float(l @ l), 1e-10) + window.noises(row)[-1]
+            errors[i] = _targets(sheaf.table, window, row)[:, -1] - self.z[i] @ l
             ls.append(l)
         made = Sheaf(
             sheaf.table,
@@ -75,72 +73,66 @@ class Followed:
         )
         labels = made.labels.copy()
         labels[:, -1] = made.judged.far[:, -1]
-        made = replace(made, labels=labels)
+        made = replace(made, labels=labels) if labels[:, -1].any() else made
         pivots = np.sqrt(variances + FAR * labels[:, -1])
         grown = tuple(
             extend_inverse_lower(W, l[None, :], np.array([[1 / p]])) for W, l, p in zip(self.W, ls, pivots, strict=True)
         )
         return replace(self, sheaf=made, W=grown)
 
+    def _refolded(self, window: Window) -> Followed:
+        """Where noise is known the scales of all rows change with each reading, and so do all factors."""
+        sheaf = made_at_once(fold(self.sheaf.table, window, self.sheaf.rows, np.zeros(len(window), dtype=bool)))
+        return replace(self, sheaf=sheaf, W=inverses(sheaf)[0])
+
     @cached_property
-    def density(self) -> Array:
-        """The log density of each reading since the search, and USUAL before, under the mixture: (n,)."""
-        return Pool(self.sheaf, self.start).density
+    def z(self) -> list[Array]:
+        return [z_of(self.sheaf, i) for i in range(len(self.sheaf))]
 
-    def dates(self) -> list[int]:
-        """Numbers since the search at which something may have happened: surprises, and multiples of EVERY.
+    @property
+    def surprised(self) -> bool:
+        """Whether the newest reading is far less likely than usual."""
+        density = Pool(self.sheaf, self.weights).density
+        return bool(density[-1] < np.median(density[-USUAL:]) - SURPRISE)
 
-        The newest is none of them, since the next one will tell a far reading from a change.
-        """
-        numbers = self.window.data.numbers
-        new, newest = numbers[self.known :], int(numbers[-1])
-        usual = float(np.median(self.density[-USUAL:]))
-        low = self.density[self.known :] < usual - SURPRISE
-        found = {int(number) for number, surprise in zip(new, low, strict=True) if surprise or number % EVERY == 0}
-        return sorted(found - {newest})
-
-    def with_dates(self) -> tuple[Sheaf, tuple[Array, ...], Array]:
-        """The rows, those of dates since the search too, and the weights of all now."""
+    def with_date(self, number: int) -> Followed:
+        """With the rows for which something happened at this observation, which is not the newest."""
         table, window = self.sheaf.table, self.window
         undated = [i for i, row in enumerate(self.sheaf.rows) if not row.date]
-        dates = self.dates() if undated and table.changes and len(window) > self.known else []
-        if not dates:
-            return self.sheaf, self.W, self._weights(self.sheaf)
+        if not undated:
+            return self
         head = max(undated, key=lambda i: float(self.start[i].sum()))
-        rows = [row for number in dates for row in table.dated(self.sheaf.rows[head], number)]
+        rows = table.dated(self.sheaf.rows[head], number)
         fresh = [row for row in rows if row.since]
-        made, W = _made(fold(table, window, fresh, np.zeros(len(window), dtype=bool))), list(self.W)
-        T = window.in_time(fresh)
-        for i, row in enumerate(fresh):
-            A = window.covariance(row, window.in_space(table, row), T)
-            W.append(invert_lower(cholesky(A, _noises(made, i))[0]))
-        sheaf = self.sheaf.beside(made)
+        if not rows:
+            return self
+        made = made_at_once(fold(table, window, fresh, np.zeros(len(window), dtype=bool)))
+        sheaf, W = self.sheaf.beside(made), [*self.W, *inverses(made)[0]]
         for row in (row for row in rows if row.shift):
             one = self._shifted(head, row)
-            sheaf = sheaf.beside(one.sheaf)
-            W.append(one.W[0])
-        return sheaf, tuple(W), self._weights(sheaf)
+            sheaf, W = sheaf.beside(one.sheaf), [*W, *one.W]
+        start = np.vstack([self.start, np.zeros((len(rows), self.start.shape[1]))])
+        return replace(self, sheaf=sheaf, W=tuple(W), start=start)
 
     def _shifted(self, head: int, row: Row) -> Followed:
         """The row `head` with a shift since the search: the same up to its date, and then folded on."""
-        place, first = self.window.data.place(row.shift), int(self.sheaf.first[head])
-        data = self.window.data
+        data, first = self.window.data, int(self.sheaf.first[head])
+        place, one = data.place(row.shift), self.sheaf.only([head])
         before = replace(self.window, data=data.only(np.arange(place)))
-        one = self.sheaf.only([head])
         sheaf = Sheaf(
             one.table, before, (row,), one.variances[:, :place], one.errors[:, :, :place], one.labels[:, :place]
         )
         W = self.W[head][: place - first, : place - first]
         made = Followed(sheaf, (W,), np.ones((1, len(self.window.warps))), place)
         for i in range(place, len(data)):
-            made = made.after(data.only(np.arange(i, i + 1)))
+            made = made._joined(data.only(np.arange(i, i + 1)))
         return made
 
-    def _weights(self, sheaf: Sheaf) -> Array:
-        added = len(sheaf) - len(self.start)
-        start = np.vstack([self.start, np.zeros((added, self.start.shape[1]))])
-        prior = prior_of(sheaf.rows, start.shape[1]) if any(not row.date for row in sheaf.rows) else start
-        return path(sheaf, prior, start, self.known)[-1]
+    @cached_property
+    def weights(self) -> Array:
+        """The weights now: (R, w)."""
+        prior = prior_of(self.sheaf.rows, self.start.shape[1])
+        return np.asarray(path(self.sheaf, prior, self.start, self.known)[-1])
 
     @cached_property
     def leading(self) -> tuple[Sheaf, tuple[Array, ...], Array]:
@@ -148,7 +140,7 @@ class Followed:
 
         With one reading after it a change cannot be told from a far reading: it carries its weight and is not heard.
         """
-        sheaf, W, weights = self.with_dates()
+        sheaf, W, weights = self.sheaf, self.W, self.weights
         newest = int(self.window.data.numbers[-1]) if len(self.window) else 0
         w = np.where([row.date == newest and newest > 0 for row in sheaf.rows], 0.0, weights.sum(axis=1))
         order = np.argsort(-w, kind="stable")
@@ -157,31 +149,31 @@ class Followed:
         return sheaf.only(order), tuple(W[i] for i in order), kept / kept.sum()
 
 
-def _noises(sheaf: Sheaf, i: int) -> Array:
+def inverses(sheaf: Sheaf) -> tuple[tuple[Array, ...], float]:
+    """W = L⁻¹ of every row, and the largest jitter."""
+    window, made, jitter = sheaf.window, [], 0.0
+    T, K = window.in_time(sheaf.rows), dict[object, Array]()
+    for i, row in enumerate(sheaf.rows):
+        key = row.kernel, row.bends
+        if key not in K:
+            K[key] = window.in_space(sheaf.table, row)
+        L, more = cholesky(window.covariance(row, K[key], T), noises_of(sheaf, i))
+        made.append(np.asfortranarray(invert_lower(L)))
+        jitter = max(jitter, more)
+    return tuple(made), jitter
+
+
+def noises_of(sheaf: Sheaf, i: int) -> Array:
     """What is on the diagonal of a row's matrix beside the covariance."""
     f = int(sheaf.first[i])
-    far = FAR * sheaf.labels[i, f:]
+    far, assumed = FAR * sheaf.labels[i, f:], sheaf.window.noises(sheaf.rows[i])[f:]
     if sheaf.known is None:
-        return sheaf.window.noises(sheaf.rows[i])[f:] + far
+        return assumed + far
     known = sheaf.known[i, f:] * sheaf.variances[i, f:]
-    return np.where(known > 0, known, sheaf.window.noises(sheaf.rows[i])[f:]) + far
+    return np.where(known > 0, known, assumed) + far
 
 
-def _z(sheaf: Sheaf, i: int) -> Array:
+def z_of(sheaf: Sheaf, i: int) -> Array:
     """z of a row: (w, n − first)."""
     f = int(sheaf.first[i])
-    return sheaf.errors[i, :, f:] / np.sqrt(sheaf.variances[i, f:] + FAR * sheaf.labels[i, f:])
-
-
-def _made(pieces: object) -> Sheaf:
-    """What a generator of pieces returns."""
-    while True:
-        try:
-            next(pieces)  # type: ignore[call-overload]
-        except StopIteration as done:
-            found: Sheaf = done.value
-            return found
-
-
-def shares(weights: Sequence[float]) -> Array:
-    return np.asarray(weights) / np.sum(weights)
+    return np.asarray(sheaf.errors[i, :, f:] / np.sqrt(sheaf.variances[i, f:] + FAR * sheaf.labels[i, f:]))

@@ -28,7 +28,7 @@ from driftwise.auto.far import place_rate
 from driftwise.auto.horizon import bonus
 from driftwise.auto.rows import Row
 from driftwise.auto.sheaf import Sheaf
-from driftwise.auto.follow import _z
+from driftwise.auto.follow import z_of
 from driftwise.auto.window import SHIFT, Window, in_time
 from driftwise.records import Array, Observation, Point
 
@@ -299,7 +299,7 @@ class Mixture:
                 level[place:] += SHIFT
                 variance += SHIFT
         a, b = self.sheaf.scales
-        alpha, W = _z(self.sheaf, i) @ self.W[i], self.W[i]
+        alpha, W = z_of(self.sheaf, i) @ self.W[i], self.W[i]
         if self.pending:
             W = self._imagined(row, W, window)
         age = int(window.data.numbers[-1] - window.data.numbers[f]) if len(self) > f else 0
