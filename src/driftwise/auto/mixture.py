@@ -33,7 +33,8 @@ from driftwise.auto.window import SHIFT, Window, in_time
 from driftwise.records import Array, Observation, Point
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
-SCANNING, CLIMBING = 0.5, 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
+import os
+SCANNING, CLIMBING = float(os.environ.get('K_SCAN','0.98')), 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
 HEARD, MOST = 0.98, 8  # share of the weight, and number, of the rows that choose
 NODES, PARTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)  # of Gauss and Hermite
 LATEST = 80  # readings that bound the value of far readings

@@ -39,7 +39,7 @@ EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observ
 SCALES = (20.0, 60.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
 WIDTH = 0.8
-NOISES = (0.003, 0.01, 0.03, 0.1)  # variances, relative to the signal's
+NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # variances, relative to the signal's
 
 
 @dataclass(eq=False)
@@ -155,7 +155,7 @@ class Auto:
             kernels = known.about_means, known.about_level
             times, noises = known.pace((*times, *map(Forgetting, (0.3, 0.6))), NOISES)
         learned = known_kernel is None and known is None
-        width = 1.0 if width is None else width
+        width = float(__import__('os').environ.get('K_W','1.0')) if width is None else width
         units = (known.level, known.scale) if known else None
         flags = (known_kernel is not None, changes, cycles, moving_level, ard and learned)
         return cls(made, kernels, times, noises, *flags, width, window, max_step, units)

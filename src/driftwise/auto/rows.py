@@ -25,8 +25,8 @@ MOST_BENT = 4  # halvings or doublings of one length scale
 STRENGTH = 5.0  # of the prior of a row's scale, worth twice as many readings
 CERTAIN = 1e6  # of the same, if the kernel is known
 STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)  # after a change
-LEVELS: tuple[TimeKernel, ...] = (Forgetting(0.19), MaternInTime(2.5, 10.0), MaternInTime(2.5, 30.0))
-VARIANCES = (1.0, 10.0)  # of levels, relative to the function's
+LEVELS: tuple[TimeKernel, ...] = (Forgetting(0.03), Forgetting(0.19), MaternInTime(2.5, 10.0), MaternInTime(2.5, 30.0))
+VARIANCES = (0.3, 1.0, 10.0)  # of levels, relative to the function's
 PERIODS = tuple(float(p) for p in (*range(4, 13), *range(14, 25, 2), *range(28, 49, 4), *range(56, 97, 8), 120, 144, 168))
 Bends = tuple[int, ...]
 Part = tuple[int, ...]  # the coordinates of one parameter
@@ -86,9 +86,9 @@ class Table:
 
     @cached_property
     def first(self) -> tuple[Row, ...]:
-        """Every kernel and time, with the middle noise."""
-        middle = self.noises[len(self.noises) // 2]
-        return tuple(Row(k, time, middle) for k, time in product(range(len(self.kernels)), self.times))
+        """Every kernel, still, drifting and with a trend, with the middle noise."""
+        noise, times = self.noises[len(self.noises) // 2], self.times[:: max(len(self.times) // 3, 1)]
+        return tuple(Row(k, time, noise) for k, time in product(range(len(self.kernels)), times))
 
     def kernel(self, row: Row) -> Kernel:
         if not any(row.bends):
@@ -105,20 +105,28 @@ class Table:
 
     # --- proposals ------------------------------------------------------------------------------------------------
 
-    def with_noises(self, rows: Iterable[Row]) -> list[Row]:
-        return [replace(row, noise=noise) for row in rows for noise in self.noises if noise != row.noise]
+    def edits(self, row: Row) -> list[Row]:
+        """The rows that differ from this one in one part."""
+        made = [replace(row, kernel=k) for k in range(len(self.kernels))]
+        made += [replace(row, time=time) for time in self.times]
+        made += [replace(row, noise=noise) for noise in _beside(row.noise, self.noises)]
+        made += [replace(row, level=level) for level in self._other_levels(row.level)]
+        return [each for each in made + self._bent(row) if each != row]
 
-    def bent(self, row: Row) -> list[Row]:
+    def _bent(self, row: Row) -> list[Row]:
         """Copies with the length scale of one parameter halved or doubled, but not all of them doubled."""
         now = row.bends or (0,) * len(self.parts)
         steps = [tuple(b + step * (j == i) for j, b in enumerate(now)) for i in range(len(now)) for step in (-1, 1)]
-        return [replace(row, bends=each) for each in steps if min(each) <= 0 and max(map(abs, each)) <= MOST_BENT]
+        allowed = (each for each in steps if min(each) <= 0 and max(map(abs, each)) <= MOST_BENT)
+        return [replace(row, bends=each if any(each) else ()) for each in allowed]
 
-    def with_levels(self, row: Row, times: Sequence[TimeKernel]) -> list[Row]:
-        if not self.levels or row.level is not None:
+    def _other_levels(self, level: MovingLevel | None) -> list[MovingLevel | None]:
+        if not self.levels:
             return []
-        levels = [MovingLevel(v, h) for v in VARIANCES for h in LEVELS]
-        return [replace(row, time=time, level=level) for level in levels for time in times]
+        if level is None:
+            return [MovingLevel(v, time) for v in VARIANCES[1:] for time in LEVELS]
+        others: list[MovingLevel | None] = [None, *(replace(level, time=time) for time in LEVELS)]
+        return others + [replace(level, variance=v) for v in _beside(level.variance, VARIANCES)]
 
     def cyclic(self, row: Row, span: float) -> Iterator[Row]:
         """Copies whose function comes back after a period, of those that the readings span twice."""
@@ -132,3 +140,9 @@ class Table:
             return []
         shifted = [replace(row, shift=number)] if self.levels else []
         return [replace(row, time=t, since=number) for t in (STILL, DRIFTING)] + shifted
+
+
+def _beside(value: float, ladder: Sequence[float]) -> list[float]:
+    """The next smaller and the next larger of a ladder."""
+    place = ladder.index(value)
+    return [ladder[i] for i in (place - 1, place + 1) if 0 <= i < len(ladder)]

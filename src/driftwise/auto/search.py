@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import os
 import numpy as np
 
 from driftwise.auto.data import Memory
@@ -25,7 +26,7 @@ FEW = 6  # readings before which nothing is proposed
 DATES = 6  # a grid of so many dates over the last RECENT readings
 RECENT = 48
 SURPRISES = 3  # and those of the lowest density
-ROUNDS = 3  # of bends
+ROUNDS = int(os.environ.get('K_ROUNDS','4'))  # of edits
 FOLLOWED, FAINT = 12, 2e-3  # rows that are followed until the next search, and the least part of the heaviest's weight
 
 
@@ -94,13 +95,17 @@ class Search:
 
     def _pieces(self) -> Pieces[Pool]:
         pool = Pool(nothing(self.table, self.window), np.zeros((0, len(self.window.warps))))
-        heaviest = self.table.first[len(self.table.first) // 2]
-        pool = yield from self._joined(pool, [heaviest])
-        pool = yield from self._joined(pool, self.table.first)
-        pool = yield from self._joined(pool, self.table.with_noises(pool.heaviest(6)))
+        first = self.table.first
+        pool = yield from self._joined(pool, first[:1])
+        pool = yield from self._joined(pool, first)
+        edited = set[Row]()
+        for _ in range(ROUNDS if len(self.window) >= FEW else 1):
+            [head] = pool.heaviest(1, lambda row: row not in edited) or [None]
+            if head is None:
+                break
+            edited.add(head)
+            pool = yield from self._joined(pool, self.table.edits(head))
         if len(self.window) >= FEW:
-            pool = yield from self._bent(pool)
-            pool = yield from self._joined(pool, self._levels(pool))
             pool = yield from self._joined(pool, self._cycles(pool))
             pool = yield from self._joined(pool, self._dated(pool))
             pool = yield from self._joined(pool, self._redated(pool))
@@ -121,30 +126,13 @@ class Search:
     def _kept(self, pool: Pool, most: int, least: float) -> Pool:
         w = pool.of_row
         order = np.argsort(-w, kind="stable")[:most]
-        order = np.sort(order[w[order] >= least * w.max()])
+        undated = np.array([not row.date for row in pool.rows])
+        order = np.union1d(order[w[order] >= least * w.max()], [np.argmax(np.where(undated, w, -1.0))])
         if len(order) == len(w):
             return pool
         return Pool(pool.sheaf.only(order), pool.weights[order] / pool.weights[order].sum())
 
     # --- proposals ------------------------------------------------------------------------------------------------
-
-    def _bent(self, pool: Pool) -> Pieces[Pool]:
-        """Length scales of single parameters: each halved and doubled, and then all that were better, together."""
-        for _ in range(ROUNDS if len(self.table.parts) > 1 else 0):
-            [head] = pool.heaviest(1, lambda row: row.level is None)
-            before = set(pool.rows)
-            pool = yield from self._joined(pool, self.table.bent(head))
-            if set(pool.heaviest(1)) <= before:
-                break
-        return pool
-
-    def _times(self, pool: Pool, head: Row, count: int) -> list[Row]:
-        return pool.heaviest(count, lambda row: row.family == head.family)
-
-    def _levels(self, pool: Pool) -> list[Row]:
-        [head] = pool.heaviest(1)
-        times = [row.time for row in self._times(pool, head, 2)]
-        return self.table.with_levels(head, list(dict.fromkeys((self.table.times[0], *times))))
 
     def _cycles(self, pool: Pool) -> list[Row]:
         [head] = pool.heaviest(1)
@@ -184,4 +172,4 @@ def prior_of(rows: Sequence[Row], warps: int) -> Array:
     """The weights before anything is seen: (R, w), 0 for rows that enter at a date."""
     nats = np.array([np.inf if row.date else row.nats for row in rows])
     prior = np.exp(-nats)[:, None] * np.ones(warps) / warps
-    return prior / prior.sum()
+    return prior / max(float(prior.sum()), 1e-300)

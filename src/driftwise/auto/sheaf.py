@@ -25,6 +25,8 @@ from driftwise.auto.rows import Row, Table
 from driftwise.auto.window import Window
 from driftwise.records import Array
 
+import os
+KP=float(os.environ.get('K_P','0'));KB=float(os.environ.get('K_B','0'))
 FAR = 1e4  # the noise of a far reading, relative to the function's variance
 PASSES = 12  # over the readings of a row, each of which gets at least one more label right
 CLOSE = 20.0  # nats behind the best: further back, what is called far makes no difference
@@ -59,11 +61,16 @@ class Sheaf:
     def scales(self) -> tuple[Array, Array]:
         """a, (R, n + 1), and b, (R, w, n + 1), before each reading and after the last."""
         counts = np.where(self._alive & ~self.labels, 1.0, 0.0)
+        if KP and self.known is None:
+            noise = np.array([self.window.noises(row) for row in self.rows]).reshape(self.variances.shape)
+            counts = counts * np.maximum(1 - noise / self.variances, 0.0) ** KP
         squares = counts[:, None, :] * np.square(self.errors) / self.variances[:, None, :]
         if self.known is not None:  # noise of a known size says nothing about the scale
             p = np.maximum(1 - self.known, 0.0)
             counts, squares = counts * p * p, np.maximum(p[:, None, :] * (squares - self.known[:, None, :]), 0.0)
         a, b = (self.table.strength + 0.5 * _sums_before(each) for each in (counts, squares))
+        if KB:
+            b = b + self.table.strength * KB / max(self.window.places, 1.0)
         return a, b if self.known is None else np.maximum(b, FAINTEST * a[:, None, :])
 
     @cached_property

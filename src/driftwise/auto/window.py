@@ -46,6 +46,10 @@ class Window:
         each = [warp.targets(self.data.y) for warp in self.warps]
         return np.array([t for t, _ in each]), np.array([s for _, s in each])
 
+    @cached_property
+    def places(self) -> float:
+        return float(self.data.place_weights.sum()) if len(self.data) else 0.0
+
     @property
     def targets(self) -> Array:
         """t: (w, n)."""
