@@ -7,14 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower
 from driftwise.auto.data import Observations
+from driftwise.auto.pieces import made_at_once
 from driftwise.auto.rows import Row
 from driftwise.auto.search import FAINT, Pool, prior_of
-from driftwise.auto.pieces import made_at_once
 from driftwise.auto.sheaf import FAR, Sheaf, _targets, fold
 from driftwise.auto.weights import path
 from driftwise.auto.window import Window
+from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower
 from driftwise.records import Array
 
 SURPRISE = 4.0  # nats below the median of the last readings
@@ -53,16 +53,16 @@ class Followed:
             return self._refolded(window)
         new = len(window) - 1
         T, K = window.in_time(sheaf.rows, new), dict[object, Array]()
-        ls, variances, errors = [], np.empty(len(sheaf)), np.empty((len(sheaf), len(window.warps)))
+        added, variances, errors = [], np.empty(len(sheaf)), np.empty((len(sheaf), len(window.warps)))
         for i, (row, W) in enumerate(zip(sheaf.rows, self.W, strict=True)):
             key = row.kernel, row.bends
             if key not in K:
                 K[key] = window.in_space(sheaf.table, row, new)
             [k] = window.covariance(row, K[key], T, new)
-            l = W @ k[:-1]
-            variances[i] = max(k[-1] - float(l @ l), 1e-10) + window.noises(row)[-1]
-            errors[i] = _targets(sheaf.table, window, row)[:, -1] - self.z[i] @ l
-            ls.append(l)
+            new_row = W @ k[:-1]
+            variances[i] = max(k[-1] - float(new_row @ new_row), 1e-10) + window.noises(row)[-1]
+            errors[i] = _targets(sheaf.table, window, row)[:, -1] - self.z[i] @ new_row
+            added.append(new_row)
         made = Sheaf(
             sheaf.table,
             window,
@@ -76,7 +76,8 @@ class Followed:
         made = replace(made, labels=labels) if labels[:, -1].any() else made
         pivots = np.sqrt(variances + FAR * labels[:, -1])
         grown = tuple(
-            extend_inverse_lower(W, l[None, :], np.array([[1 / p]])) for W, l, p in zip(self.W, ls, pivots, strict=True)
+            extend_inverse_lower(W, r[None, :], np.array([[1 / p]]))
+            for W, r, p in zip(self.W, added, pivots, strict=True)
         )
         return replace(self, sheaf=made, W=grown)
 

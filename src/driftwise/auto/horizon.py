@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr
 
-from driftwise.gp.time_kernels import TimeKernel
 from driftwise.auto.rows import Row
+from driftwise.gp.time_kernels import TimeKernel
 
 STABLE = 400  # steps for which a world without abrupt changes so far is expected to have none
 SHORTEST = 100  # steps for which a discovery pays at least
@@ -38,8 +38,8 @@ def _correlated_steps(time: TimeKernel, steps: int) -> float:
 def bonus(row: Row, age: int) -> float:
     """The factor of σ at which exploring just pays, if the row's first reading was `age` numbers ago.
 
-    A discovery pays for Σρ(τ) steps: over STABLE of them, or over as many as the row's function has lasted. A world that
-    changed abruptly will change again: after a restart it is as many as there were before it, if these are fewer.
+    A discovery pays for Σρ(τ) steps: over STABLE of them, or over as many as the row's function has lasted. A world
+    that changed abruptly will change again: after a restart it is as many as there were before it, if these are fewer.
     """
     ahead = max(age, min(row.since - 1, STABLE) if row.since else STABLE)
     return break_even_width(max(_correlated_steps(row.time, ahead), SHORTEST))

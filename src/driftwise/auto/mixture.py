@@ -13,28 +13,27 @@ A level of its own is in what is said about rewards, and not in the acquisition 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+from scipy.special import stdtr
 
-from driftwise.gp.kernels import Kernel
-from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
-from driftwise.gp.slopes import weighted_gradient
 from driftwise.auto.data import Observations
 from driftwise.auto.far import place_rate
+from driftwise.auto.follow import z_of
 from driftwise.auto.horizon import bonus
 from driftwise.auto.rows import Row
 from driftwise.auto.sheaf import Sheaf
-from driftwise.auto.follow import z_of
 from driftwise.auto.window import SHIFT, Window, in_time
-from driftwise.records import Array, Observation, Point
+from driftwise.gp.kernels import Kernel
+from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
+from driftwise.gp.slopes import weighted_gradient
+from driftwise.records import Array, Point
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
-import os
-SCANNING, CLIMBING = float(os.environ.get('K_SCAN','0.98')), 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
+SCANNING, CLIMBING = 0.98, 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
 HEARD, MOST = 0.98, 8  # share of the weight, and number, of the rows that choose
 NODES, PARTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)  # of Gauss and Hermite
 LATEST = 80  # readings that bound the value of far readings
@@ -184,15 +183,8 @@ class Mixture:
         std = np.sqrt(np.maximum(second - first * first, 1e-24))
         return first, std, dfirst, (0.5 * dsecond - first[:, None] * dfirst) / std[:, None]
 
-    def below(self, X: Array, values: Array) -> Array:
-        """P(f(x) < value) for a value of standardised rewards at each row of X: (m,)."""
-        return self._tails(X, values)[0]
-
     def tails(self, X: Array, values: Array) -> tuple[Array, Array]:
         """The probabilities that the function is less, and more, than each value: (m,) both."""
-        return self._tails(X, values)
-
-    def _tails(self, X: Array, values: Array) -> tuple[Array, Array]:
         return self._tails_of(self._whole(X), X, values)
 
     def _whole(self, X: Array) -> list[tuple[slice, Evaluated]]:
@@ -385,14 +377,3 @@ class Optimism:
 
     def anchors(self) -> Array:
         return self.belief.observed
-
-
-def normal_quantile(probability: float) -> float:
-    return float(ndtri(probability))
-
-
-Solver = Callable[[Array], Array]
-
-
-def observe(belief: Mixture, seen: Observation) -> Mixture:
-    raise NotImplementedError

@@ -11,17 +11,17 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.errors import InvalidInput
-from driftwise.gp.belief import check_kernel, check_size
-from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
-from driftwise.gp.past import past
-from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motion
 from driftwise.auto.follow import Followed
 from driftwise.auto.mixture import Mixture, Optimism
 from driftwise.auto.rows import CERTAIN, STRENGTH, Part, Table
 from driftwise.auto.search import Search
+from driftwise.errors import InvalidInput
+from driftwise.gp.belief import check_kernel, check_size
+from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
+from driftwise.gp.past import past
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Choice, Joint, Space, as_space
@@ -38,7 +38,7 @@ MATERN, SMOOTH, ROUGH = (0.15, 0.35, 0.8), (0.25, 0.5), (0.6, 2.0)  # length sca
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
 SCALES = (20.0, 60.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
-WIDTH = 0.8
+WIDTH = 0.8  # of the break-even width, where the scale of rewards is learned: its prior is an upper bound already
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # variances, relative to the signal's
 
 
@@ -155,7 +155,7 @@ class Auto:
             kernels = known.about_means, known.about_level
             times, noises = known.pace((*times, *map(Forgetting, (0.3, 0.6))), NOISES)
         learned = known_kernel is None and known is None
-        width = float(__import__('os').environ.get('K_W','1.0')) if width is None else width
+        width = (WIDTH if learned else 1.0) if width is None else width
         units = (known.level, known.scale) if known else None
         flags = (known_kernel is not None, changes, cycles, moving_level, ard and learned)
         return cls(made, kernels, times, noises, *flags, width, window, max_step, units)

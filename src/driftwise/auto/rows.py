@@ -6,7 +6,7 @@ new function, another level) has a hazard: the probability that it happens at on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -27,7 +27,9 @@ CERTAIN = 1e6  # of the same, if the kernel is known
 STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)  # after a change
 LEVELS: tuple[TimeKernel, ...] = (Forgetting(0.03), Forgetting(0.19), MaternInTime(2.5, 10.0), MaternInTime(2.5, 30.0))
 VARIANCES = (0.3, 1.0, 10.0)  # of levels, relative to the function's
-PERIODS = tuple(float(p) for p in (*range(4, 13), *range(14, 25, 2), *range(28, 49, 4), *range(56, 97, 8), 120, 144, 168))
+PERIODS = tuple(
+    float(p) for p in (*range(4, 13), *range(14, 25, 2), *range(28, 49, 4), *range(56, 97, 8), 120, 144, 168)
+)
 Bends = tuple[int, ...]
 Part = tuple[int, ...]  # the coordinates of one parameter
 Family = tuple[int, float, Bends, "MovingLevel | None"]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import os
 import numpy as np
 
 from driftwise.auto.data import Memory
@@ -26,7 +25,7 @@ FEW = 6  # readings before which nothing is proposed
 DATES = 6  # a grid of so many dates over the last RECENT readings
 RECENT = 48
 SURPRISES = 3  # and those of the lowest density
-ROUNDS = int(os.environ.get('K_ROUNDS','4'))  # of edits
+ROUNDS = 4  # rows whose edits are proposed, the heaviest first
 FOLLOWED, FAINT = 12, 2e-3  # rows that are followed until the next search, and the least part of the heaviest's weight
 
 

@@ -17,16 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from driftwise.gp.linalg import cholesky, solve_lower, whitened
-from driftwise.gp.noise import LEAST
 from driftwise.auto.far import Judged, judge
 from driftwise.auto.pieces import Pieces
 from driftwise.auto.rows import Row, Table
 from driftwise.auto.window import Window
+from driftwise.gp.linalg import cholesky, solve_lower, whitened
+from driftwise.gp.noise import LEAST
 from driftwise.records import Array
 
-import os
-KP=float(os.environ.get('K_P','0'));KB=float(os.environ.get('K_B','0'))
+# A few places at which rewards differ little do not show that they are alike elsewhere, and a policy reads where the
+# function is flat: with p places the prior of the scale is 1 + CAUTION/p.
+CAUTION = 4.0
 FAR = 1e4  # the noise of a far reading, relative to the function's variance
 PASSES = 12  # over the readings of a row, each of which gets at least one more label right
 CLOSE = 20.0  # nats behind the best: further back, what is called far makes no difference
@@ -61,16 +62,12 @@ class Sheaf:
     def scales(self) -> tuple[Array, Array]:
         """a, (R, n + 1), and b, (R, w, n + 1), before each reading and after the last."""
         counts = np.where(self._alive & ~self.labels, 1.0, 0.0)
-        if KP and self.known is None:
-            noise = np.array([self.window.noises(row) for row in self.rows]).reshape(self.variances.shape)
-            counts = counts * np.maximum(1 - noise / self.variances, 0.0) ** KP
         squares = counts[:, None, :] * np.square(self.errors) / self.variances[:, None, :]
         if self.known is not None:  # noise of a known size says nothing about the scale
             p = np.maximum(1 - self.known, 0.0)
             counts, squares = counts * p * p, np.maximum(p[:, None, :] * (squares - self.known[:, None, :]), 0.0)
         a, b = (self.table.strength + 0.5 * _sums_before(each) for each in (counts, squares))
-        if KB:
-            b = b + self.table.strength * KB / max(self.window.places, 1.0)
+        b = b + self.table.strength * CAUTION / self.window.places
         return a, b if self.known is None else np.maximum(b, FAINTEST * a[:, None, :])
 
     @cached_property
@@ -92,7 +89,7 @@ class Sheaf:
 
     def only(self, rows: Sequence[int] | NDArray[np.intp]) -> Sheaf:
         rows = np.asarray(rows, dtype=np.intp)
-        kept = replace(
+        return replace(
             self,
             rows=tuple(self.rows[i] for i in rows),
             variances=self.variances[rows],
@@ -100,11 +97,10 @@ class Sheaf:
             labels=self.labels[rows],
             known=None if self.known is None else self.known[rows],
         )
-        return kept
 
     def beside(self, other: Sheaf) -> Sheaf:
         """The rows of both, on the same window."""
-        joined = replace(
+        return replace(
             self,
             rows=self.rows + other.rows,
             variances=np.vstack([self.variances, other.variances]),
@@ -112,7 +108,6 @@ class Sheaf:
             labels=np.vstack([self.labels, other.labels]),
             known=None if self.known is None or other.known is None else np.vstack([self.known, other.known]),
         )
-        return joined
 
 
 def _sums_before(terms: Array) -> Array:

@@ -7,8 +7,7 @@ acquisition function neither explodes nor ends in a plateau.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -131,7 +130,7 @@ def warps_of(y: Array, weights: Array, *, known: Units | None = None) -> tuple[W
         return (Warp("identity", known),)
     units = robust(y, weights)
     made: list[Warp] = [Warp("identity", units), Arsinh("arsinh", units)]
-    if len(y) and (y > 0).all() or (y < 0).all() and len(y):
+    if (len(y) and (y > 0).all()) or ((y < 0).all() and len(y)):
         made.append(Logarithm("log", units))
     return tuple(_fitted(warp, y, weights) for warp in made)
 

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.gp.time_kernels import TimeKernel
 from driftwise.auto.data import Observations
 from driftwise.auto.rows import Row, Table
 from driftwise.auto.warps import Units, Warp, robust, warps_of
+from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
 
 SHIFT = 4.0  # variance of another level, relative to the function's
@@ -48,7 +48,9 @@ class Window:
 
     @cached_property
     def places(self) -> float:
-        return float(self.data.place_weights.sum()) if len(self.data) else 0.0
+        """How many places were read: 1 at least, and infinitely many where the scale is known."""
+        known = not self.data.frame.standardise or self.data.frame.past is not None
+        return np.inf if known else max(float(self.data.place_weights.sum()), 1.0) if len(self.data) else 1.0
 
     @property
     def targets(self) -> Array:
