@@ -36,7 +36,6 @@ BLOCK = 200_000  # entries of all k_e(X) computed at a time
 SCANNING, CLIMBING = 0.98, 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
 HEARD, MOST = 0.98, 8  # share of the weight, and number, of the rows that choose
 NODES, PARTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)  # of Gauss and Hermite
-LATEST = 80  # readings that bound the value of far readings
 BISECTIONS = 60
 
 
@@ -257,12 +256,10 @@ class Mixture:
         if not share.sum() > 1e-3:
             return None
         _, location, _ = judged.scale.moments
-        v = self.window.units.standard(self.data.y)[-LATEST:]
-        reach = 0.5 * float(np.ptp(v))
+        v = self.window.units.standard(self.data.y)
         value = float(np.sinh(np.clip(self.shares @ location, -60.0, 60.0)))
-        usual = v[share[-LATEST:] < 0.5]
-        highest = float(usual.max()) if len(usual) else float(v.max())
-        return share, min(max(value, float(v.min()) - reach), highest)
+        usual = v[share < 0.5]
+        return share, min(max(value, float(v.min())), float(usual.max()) if len(usual) else float(v.max()))
 
     @cached_property
     def _with_pending(self) -> Observations:

@@ -26,7 +26,7 @@ STRENGTH = 5.0  # of the prior of a row's scale, worth twice as many readings
 CERTAIN = 1e6  # of the same, if the kernel is known
 STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)  # after a change
 LEVELS: tuple[TimeKernel, ...] = (Forgetting(0.03), Forgetting(0.19), MaternInTime(2.5, 10.0), MaternInTime(2.5, 30.0))
-VARIANCES = (0.3, 1.0, 10.0)  # of levels, relative to the function's
+VARIANCES = (0.3, 1.0, 3.0)  # of levels, relative to the function's
 PERIODS = tuple(
     float(p) for p in (*range(4, 13), *range(14, 25, 2), *range(28, 49, 4), *range(56, 97, 8), 120, 144, 168)
 )
