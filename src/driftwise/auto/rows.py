@@ -112,7 +112,9 @@ class Table:
         made = [replace(row, kernel=k) for k in range(len(self.kernels))]
         made += [replace(row, time=time) for time in self.times]
         made += [replace(row, noise=noise) for noise in _beside(row.noise, self.noises)]
-        made += [replace(row, level=level) for level in self._other_levels(row.level)]
+        # what moves may be the level alone: the function then stands still
+        times = dict.fromkeys((row.time, self.times[0]))
+        made += [replace(row, level=level, time=time) for level in self._other_levels(row.level) for time in times]
         return [each for each in made + self._bent(row) if each != row]
 
     def _bent(self, row: Row) -> list[Row]:
