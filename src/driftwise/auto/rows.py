@@ -66,6 +66,11 @@ class Row:
         return max(self.since, self.shift)
 
     @property
+    def odds(self) -> float:
+        """Of what happens at a date: a new function is as likely as another level, and has two rows."""
+        return 0.5 if self.since else 1.0
+
+    @property
     def nats(self) -> float:
         """By how much it begins behind a row that assumes less."""
         cyclic = isinstance(self.time, Cyclic) or (self.level is not None and isinstance(self.level.time, Cyclic))

@@ -99,14 +99,18 @@ class Search:
         pool = yield from self._joined(pool, first)
         edited = set[Row]()
         for _ in range(ROUNDS if len(self.window) >= FEW else 1):
-            heads = pool.heaviest(1, lambda row: row not in edited)
-            edited.update(heads)
-            pool = yield from self._joined(pool, [each for head in heads for each in self.table.edits(head)])
+            pool = yield from self._edited(pool, edited)
         if len(self.window) >= FEW:
-            pool = yield from self._joined(pool, self._cycles(pool))
-            pool = yield from self._joined(pool, self._dated(pool))
-            pool = yield from self._joined(pool, self._redated(pool))
+            for proposed in (self._cycles, self._dated, self._redated):
+                pool = yield from self._joined(pool, proposed(pool))
+            pool = yield from self._edited(pool, edited)
         return self._kept(pool, FOLLOWED, FAINT)
+
+    def _edited(self, pool: Pool, edited: set[Row]) -> Pieces[Pool]:
+        """With the rows that differ in one part from the heaviest whose edits were not proposed yet."""
+        heads = pool.heaviest(1, lambda row: row not in edited)
+        edited.update(heads)
+        return (yield from self._joined(pool, [each for head in heads for each in self.table.edits(head)]))
 
     def _joined(self, pool: Pool, rows: Iterable[Row]) -> Pieces[Pool]:
         """The pool with these rows, without those that have no weight."""
@@ -123,8 +127,9 @@ class Search:
     def _kept(self, pool: Pool, most: int, least: float) -> Pool:
         w = pool.of_row
         order = np.argsort(-w, kind="stable")[:most]
-        undated = np.array([not row.date for row in pool.rows])
-        order = np.union1d(order[w[order] >= least * w.max()], [np.argmax(np.where(undated, w, -1.0))])
+        [head] = pool.heaviest(1, lambda row: not row.date)
+        family = [i for i, row in enumerate(pool.rows) if row.family == head.family and not row.date]
+        order = np.union1d(order[w[order] >= least * w.max()], family)  # how the function moves may change at any time
         if len(order) == len(w):
             return pool
         return Pool(pool.sheaf.only(order), pool.weights[order] / pool.weights[order].sum())

@@ -37,11 +37,12 @@ def path(sheaf: Sheaf, prior: Array, start: Array, known: int) -> Array:
     within = own / np.maximum(_sums(own, family, size)[family], 1e-300)
     entering = entries(sheaf, start, known)
     alive = start.sum(axis=1) > 0
+    odds = np.array([row.odds for row in sheaf.rows])
     out, v = np.empty((n + 1, R, w)), start / start.sum()
     for i in range(n):
         if i in entering:
             new, share = entering[i]
-            v = _entered(v, new, share, undated, kinds)
+            v = _entered(v, new, share * odds[new], undated, kinds)
             alive = alive | new
         out[i] = v
         v = v * p[:, :, i] * alive[:, None]
@@ -72,10 +73,11 @@ def entries(sheaf: Sheaf, start: Array, known: int) -> dict[int, tuple[NDArray[n
     return found
 
 
-def _entered(v: Array, new: NDArray[np.bool_], share: float, family: NDArray[np.intp], size: int) -> Array:
+def _entered(v: Array, new: NDArray[np.bool_], shares: Array, family: NDArray[np.intp], size: int) -> Array:
     """Their share comes from all, and each family's and each warp's part of it is by its weight."""
     its = family[new]
-    parts = (_sums(v, family, size)[its] + TINY * v.sum(axis=0)) / np.bincount(its, minlength=size)[its][:, None]
+    parts = (_sums(v, family, size)[its] + TINY * v.sum(axis=0)) * shares[:, None]
+    share = float(shares.max())
     entered = (1 - share) * v
     entered[new] = share * parts / parts.sum()
     return entered
