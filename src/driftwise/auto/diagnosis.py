@@ -128,7 +128,7 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
     return Diagnosis(
         rate=moving.rate,
         gap=data.gap,
-        noise=data.units[1] * float(np.sqrt(mixture.noise)),
+        noise=mixture.units[1] * float(np.sqrt(mixture.noise)),
         seen=len(data),
         in_use=float(sum(p.weight.sum() * float(p.decay @ p.decay) for p in mixture.predictors)),
         change=moving.change,
