@@ -250,19 +250,28 @@ class Mixture:
         return np.stack([v for v, _ in each], axis=1), np.stack([s for _, s in each], axis=1)
 
     @cached_property
+    def errors(self) -> Array:
+        """The weight of the rows that call each reading far, and an error rather than the function: (n,)."""
+        return np.asarray(self.shares @ (self.sheaf.labels * (self.sheaf.judged.share < 0.5)))
+
+    @cached_property
     def _far(self) -> tuple[Array, float] | None:
-        """q of each reading, (n,), and the value of far readings; None if there are none."""
+        """q of each reading, (n,), and the value of far readings; None if there are none.
+
+        It is no better than the best that was read, and not much worse than the worst; errors were not read.
+        """
         judged = self.sheaf.judged
         share = self.shares @ judged.share
         if not share.sum() > 1e-3:
             return None
         _, location, _ = judged.scale.moments
-        v = self.window.units.standard(self.data.y)[-LATEST:]
-        reach = 0.5 * float(np.ptp(v))
+        latest = slice(-LATEST, None)
+        v, regular = self.window.units.standard(self.data.y)[latest], (self.shares @ self.sheaf.labels)[latest] < 0.5
+        read = v[self.errors[latest] < 0.5]
+        if not regular.any():
+            read, regular = v, np.ones(len(v), dtype=bool)
         value = float(np.sinh(np.clip(self.shares @ location, -60.0, 60.0)))
-        usual = v[share[-LATEST:] < 0.5]
-        highest = float(usual.max()) if len(usual) else float(v.max())
-        return share, min(max(value, float(v.min()) - reach), highest)
+        return share, min(max(value, float(read.min() - 0.5 * np.ptp(read))), float(v[regular].max()))
 
     @cached_property
     def _with_pending(self) -> Observations:
