@@ -113,6 +113,8 @@ class Table:
         made += [replace(row, time=time) for time in self.times]
         made += [replace(row, noise=noise) for noise in _beside(row.noise, self.noises)]
         made += [replace(row, level=level) for level in self._other_levels(row.level)]
+        if row.level is None and row.time != STILL:  # what moved may have been the level alone
+            made += [replace(row, level=level, time=STILL) for level in self._other_levels(None)]
         return [each for each in made + self._bent(row) if each != row]
 
     def _bent(self, row: Row) -> list[Row]:
