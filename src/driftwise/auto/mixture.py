@@ -22,10 +22,10 @@ from scipy.special import stdtr
 
 from driftwise.auto.data import Observations
 from driftwise.auto.far import place_rate
-from driftwise.auto.follow import z_of
+from driftwise.auto.follow import noises_of, z_of
 from driftwise.auto.horizon import bonus
 from driftwise.auto.rows import Row
-from driftwise.auto.sheaf import Sheaf
+from driftwise.auto.sheaf import FAR, Sheaf
 from driftwise.auto.window import SHIFT, Window, in_time
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
@@ -130,9 +130,10 @@ class Mixture:
     @property
     def information_gain(self) -> float:
         """½ ln det(I + K/λ), averaged over the rows."""
+        pivots = self.sheaf.variances + FAR * self.sheaf.labels
         gains = [
-            0.5 * np.log(self.sheaf.variances[i, f:] / row.noise).sum()
-            for i, (row, f) in enumerate(zip(self.rows, self.sheaf.first.tolist(), strict=True))
+            0.5 * float(np.log(pivots[i, f:] / noises_of(self.sheaf, i)).sum())
+            for i, f in enumerate(self.sheaf.first.tolist())
         ]
         return max(float(self.shares @ gains), 0.0)
 
