@@ -8,12 +8,12 @@ and with probability π(x) the function is far instead. The acquisition function
 
     (1 − π(x)) Σ weight_ew value_w(μ_ew + β b_e σ_ew) + π(x)·(value of far readings)
 
-A level of its own is in what is said about rewards, and not in the acquisition function, as it is the same everywhere.
+A level that moves on its own is in all of these: how large it is beside the function is uncertain, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,13 +30,13 @@ from driftwise.auto.window import SHIFT, Window, in_time
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
 from driftwise.gp.slopes import weighted_gradient
+from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array, Point
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
 SCANNING, CLIMBING = 0.98, 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
 HEARD, MOST = 0.98, 8  # share of the weight, and number, of the rows that choose
 NODES, PARTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)  # of Gauss and Hermite
-LATEST = 80  # readings that bound the value of far readings
 BISECTIONS = 60
 
 
@@ -152,7 +152,7 @@ class Mixture:
         m = len(X)
         first, second = np.empty(m), np.empty(m)
         dfirst, dsecond = np.zeros_like(X), np.zeros_like(X)
-        for rows, seen in self._evaluated(X, 1.0, level=True):
+        for rows, seen in self._evaluated(X, 1.0):
             of_mean = [np.zeros_like(seen.mean) for _ in range(4)]
             total, squares = np.zeros(seen.mean.shape[2]), np.zeros(seen.mean.shape[2])
             wide = np.array([(p.freedom / max(p.freedom - 2, 0.5)) ** 0.5 for p in seen.predictors])[:, None, None]
@@ -189,7 +189,7 @@ class Mixture:
         return self._tails_of(self._whole(X), X, values)
 
     def _whole(self, X: Array) -> list[tuple[slice, Evaluated]]:
-        return list(self._evaluated(X, 1.0, level=True))
+        return list(self._evaluated(X, 1.0))
 
     def _tails_of(self, parts: list[tuple[slice, Evaluated]], X: Array, values: Array) -> tuple[Array, Array]:
         less, more = np.empty(len(X)), np.empty(len(X))
@@ -230,7 +230,7 @@ class Mixture:
 
     def _optimism(self, X: Array, beta: float, least: float, *, slopes: bool) -> tuple[Array, Array]:
         total, gradient = np.empty(len(X)), np.zeros_like(X)
-        for rows, seen in self._evaluated(X, least, level=False):
+        for rows, seen in self._evaluated(X, least):
             wide = beta * np.array([p.bonus for p in seen.predictors])[:, None, None]
             value, slope = self._value(seen.mean + wide * seen.std)
             share = seen.weight / seen.weight.sum()
@@ -259,20 +259,16 @@ class Mixture:
     def _far(self) -> tuple[Array, float] | None:
         """q of each reading, (n,), and the value of far readings; None if there are none.
 
-        It is no better than the best that was read, and not much worse than the worst; errors were not read.
+        It is one that was read, no better than the best that is not far, and no worse than the worst that is no error.
         """
         judged = self.sheaf.judged
         share = self.shares @ judged.share
         if not share.sum() > 1e-3:
             return None
         _, location, _ = judged.scale.moments
-        latest = slice(-LATEST, None)
-        v, regular = self.window.units.standard(self.data.y)[latest], (self.shares @ self.sheaf.labels)[latest] < 0.5
-        read = v[self.errors[latest] < 0.5]
-        if not regular.any():
-            read, regular = v, np.ones(len(v), dtype=bool)
+        v, labels = self.window.units.standard(self.data.y), self.shares @ self.sheaf.labels
         value = float(np.sinh(np.clip(self.shares @ location, -60.0, 60.0)))
-        return share, min(max(value, float(read.min() - 0.5 * np.ptp(read))), float(v[regular].max()))
+        return share, min(max(value, float(v[self.errors < 0.5].min())), float(v[labels < 0.5].max()))
 
     @cached_property
     def _with_pending(self) -> Observations:
@@ -290,7 +286,7 @@ class Mixture:
         T = in_time(self.rows, np.array([now]), window.data.clock)
         return tuple(self._predictor(i, row, now, window, T) for i, row in enumerate(self.rows))
 
-    def _predictor(self, i: int, row: Row, now: float, window: Window, T: dict[object, Array]) -> Predictor:
+    def _predictor(self, i: int, row: Row, now: float, window: Window, T: Mapping[TimeKernel, Array]) -> Predictor:
         f = int(self.sheaf.first[i])
         decay, level, variance = T[row.time][0, f:], np.zeros(len(window) - f), 0.0
         if row.level is not None:
@@ -329,21 +325,21 @@ class Mixture:
         enough = 1 + int(np.searchsorted(np.cumsum(self.shares), least - 1e-9))
         return self.predictors[: min(enough, MOST)]
 
-    def _evaluated(self, X: Array, least: float, *, level: bool) -> Iterator[tuple[slice, Evaluated]]:
+    def _evaluated(self, X: Array, least: float) -> Iterator[tuple[slice, Evaluated]]:
         predictors, points = self._heaviest(least), self._with_pending.X
         size = max(BLOCK // (len(predictors) * max(len(points), 1)), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            yield rows, self._at(X[rows], points, predictors, level)
+            yield rows, self._at(X[rows], points, predictors)
 
-    def _at(self, X: Array, points: Array, predictors: tuple[Predictor, ...], level: bool) -> Evaluated:
+    def _at(self, X: Array, points: Array, predictors: tuple[Predictor, ...]) -> Evaluated:
         kernels = {(p.row.kernel, p.row.bends) for p in predictors}
         K = {key: (self._kernels[key](X, points), self._kernels[key].diagonal(X)) for key in kernels}
         means, plain, vs = [], [], []
         for p in predictors:
             k, prior = K[p.row.kernel, p.row.bends]
             k = k[:, p.first :] * p.decay
-            if level and p.level_variance:
+            if p.level_variance:
                 k, prior = k + p.level, prior + p.level_variance
             mean = p.alpha @ k[:, : p.alpha.shape[1]].T
             known = self.sheaf.table.mean(p.row, X)

@@ -26,7 +26,7 @@ STRENGTH = 5.0  # of the prior of a row's scale, worth twice as many readings
 CERTAIN = 1e6  # of the same, if the kernel is known
 STILL, DRIFTING = Forgetting(0.0), Forgetting(0.01)  # after a change
 LEVELS: tuple[TimeKernel, ...] = (Forgetting(0.03), Forgetting(0.19), MaternInTime(2.5, 10.0), MaternInTime(2.5, 30.0))
-VARIANCES = (0.3, 1.0, 10.0)  # of levels, relative to the function's
+VARIANCES = (0.3, 1.0, 3.0)  # of levels, relative to the function's
 PERIODS = tuple(
     float(p) for p in (*range(4, 13), *range(14, 25, 2), *range(28, 49, 4), *range(56, 97, 8), 120, 144, 168)
 )
@@ -112,9 +112,9 @@ class Table:
         made = [replace(row, kernel=k) for k in range(len(self.kernels))]
         made += [replace(row, time=time) for time in self.times]
         made += [replace(row, noise=noise) for noise in _beside(row.noise, self.noises)]
-        made += [replace(row, level=level) for level in self._other_levels(row.level)]
-        if row.level is None and row.time != STILL:  # what moved may have been the level alone
-            made += [replace(row, level=level, time=STILL) for level in self._other_levels(None)]
+        # what moves may be the level alone: the function then stands still
+        times = dict.fromkeys((row.time, self.times[0]))
+        made += [replace(row, level=level, time=time) for level in self._other_levels(row.level) for time in times]
         return [each for each in made + self._bent(row) if each != row]
 
     def _bent(self, row: Row) -> list[Row]:

@@ -106,11 +106,9 @@ class Search:
         pool = yield from self._joined(pool, first)
         edited = set[Row]()
         for _ in range(ROUNDS if len(self.window) >= FEW else 1):
-            [head] = pool.heaviest(1, lambda row: row not in edited) or [None]
-            if head is None:
-                break
-            edited.add(head)
-            pool = yield from self._joined(pool, self.table.edits(head))
+            heads = pool.heaviest(1, lambda row: row not in edited)
+            edited.update(heads)
+            pool = yield from self._joined(pool, [each for head in heads for each in self.table.edits(head)])
         if len(self.window) >= FEW:
             pool = yield from self._joined(pool, self._cycles(pool))
             pool = yield from self._joined(pool, self._dated(pool))
