@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from oracles import finite_difference
 from scipy.stats import t as student
-from worlds import observations, row, sheaf_of
 
 from driftwise.auto.data import Frame, Observations
 from driftwise.auto.far import BROAD, ERRORS, FEW, REGULAR, SEEDED, SHAPE, SUSPECT, Scale, place_rate
 from driftwise.auto.warps import Units
+from oracles import finite_difference
+from worlds import observations, row, sheaf_of
 
 
 def cliff(*, seed=0, n=60, corner=0.3, drop=1e4):
     """Readings of a function that falls off in a corner."""
     data = observations(n, seed=seed)
-    over = (data.X < corner).all(axis=1)
+    over = (corner > data.X).all(axis=1)
     return Observations(data.numbers, data.at, data.X, data.y - drop * over, Frame((1.0, 1.0))), over
 
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles import finite_difference
 from scipy.stats import t as student
-from worlds import KERNELS, TABLE, TIMES, observations, row, sheaf_of
 
 from driftwise.auto.far import place_rate
 from driftwise.auto.follow import inverses
 from driftwise.auto.mixture import Mixture
 from driftwise.auto.rows import LEVELS, MovingLevel
 from driftwise.auto.warps import Units
+from oracles import finite_difference
+from worlds import KERNELS, TABLE, TIMES, observations, row, sheaf_of
 
 ROWS = (
     row(),

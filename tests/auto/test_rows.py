@@ -4,11 +4,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from worlds import KERNELS, TABLE, TIMES, row
 
 from driftwise.auto.rows import BEND, CYCLE, LEVEL, LEVELS, MOST_BENT, PERIODS, STILL, VARIANCES, MovingLevel, Row
 from driftwise.gp.kernels import RBF
 from driftwise.gp.time_kernels import Cyclic
+from worlds import KERNELS, TABLE, TIMES, row
 
 LEVELLED = MovingLevel(VARIANCES[1], LEVELS[0])
 

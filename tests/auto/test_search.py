@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from worlds import TABLE, TIMES, observations, row
 
 from driftwise import Candidates, Float, policy
 from driftwise.auto import policy as policy_module
@@ -14,6 +13,7 @@ from driftwise.auto.search import FOLLOWED, Search
 from driftwise.gp.kernels import RBF, Level, Sum
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
+from worlds import TABLE, TIMES, observations, row
 
 BOX = {"a": Float(0, 1), "b": Float(0, 1)}
 GRID = Candidates(np.stack(np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 1, 5)), axis=-1).reshape(-1, 2))

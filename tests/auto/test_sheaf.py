@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_t
 from scipy.stats import t as student
-from worlds import KERNELS, TABLE, TIMES, first, folded, observations, row, sheaf_of
 
 from driftwise.auto.follow import Followed, inverses, noises_of, z_of
 from driftwise.auto.rows import LEVELS, MovingLevel
 from driftwise.auto.search import Pool
 from driftwise.auto.sheaf import CAUTION, FAR
 from driftwise.auto.window import SHIFT, Window
+from worlds import KERNELS, TABLE, TIMES, first, folded, observations, row, sheaf_of
 
 ROWS = [
     row(),

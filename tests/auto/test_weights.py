@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from worlds import TIMES, observations, row, sheaf_of
 
 from driftwise.auto import weights
 from driftwise.auto.rows import HAZARD
 from driftwise.auto.search import prior_of
 from driftwise.auto.weights import MOST_ENTERING, RARE, SHARE, TINY, entries, path
+from worlds import TIMES, observations, row, sheaf_of
 
 ROWS = (
     row(),
