@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import gamma, multivariate_normal
 
-from driftwise.auto.weights import fixed_share
+from driftwise.auto.weights import RARE, SHARE
 from driftwise.lean.bank import STRENGTH
 from driftwise.lean.slide import foreseen
 from driftwise.lean.step import LeanState, observe
@@ -51,15 +51,17 @@ def test_the_density_of_a_reward_is_that_of_all_scales_of_the_signal_together():
 
 
 def test_weights_follow_the_densities_by_fixed_share():
-    """As `auto` has it, expert by expert; a shape is a family."""
+    """As `auto` has it; a shape is a family."""
     made, rng = bank(), np.random.default_rng(2)
     log_p = rng.normal(0, 2, size=(30, *made.shares.shape))
-    prior, families = made.shares.ravel(), np.repeat([0, 1], made.shares.shape[1])
-    weights = np.broadcast_to(made.shares, (1, *made.shares.shape))
+    prior = made.shares
+    within = prior / prior.sum(axis=1, keepdims=True)
+    weights, w = prior[None], prior
     for each in log_p:
         weights = weigh(made, weights, each[None])
-    path = fixed_share(log_p.reshape(30, -1).T, prior, prior, families)
-    np.testing.assert_allclose(weights.ravel(), path[-1], rtol=1e-12)
+        w = w * np.exp(each) / (w * np.exp(each)).sum()
+        w = (1 - SHARE - RARE) * w + SHARE * within * w.sum(axis=1, keepdims=True) + RARE * prior
+    np.testing.assert_allclose(weights[0], w / w.sum(), rtol=1e-12)
 
 
 def test_the_expert_that_is_right_wins():

@@ -144,10 +144,14 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
 def rate(time: TimeKernel) -> float:
     """1 − 2^(−1/τ) with ρ(τ)² = ½: smooth drift is hardly visible after one gap, and complete after many.
 
+    What comes back after a period is not new: of a cycle it is the rate at which it is forgotten.
+
     >>> from driftwise.gp.time_kernels import Forgetting
     >>> rate(Forgetting(0.0)), round(rate(Forgetting(0.03)), 6)
     (0.0, 0.03)
     """
+    if isinstance(time, Cyclic):
+        return time.epsilon
     with np.errstate(divide="ignore"):
         left = -2 * np.log2(np.abs(time(np.zeros(1), GAPS)[0]))  # halvings
     if not np.any(left >= 1):
@@ -199,9 +203,7 @@ def likeliest_cycle(mixture: Mixture) -> Cycle | None:
 
 def outliers(mixture: Mixture) -> tuple[int, ...]:
     """The numbers of the readings that rows with more than half of the weight call far, and errors rather than not."""
-    judged = mixture.sheaf.judged
-    wrong = mixture.shares @ (mixture.sheaf.labels * (judged.share < 0.5))
-    return tuple(mixture.data.numbers[wrong > LIKELY].tolist())
+    return tuple(mixture.data.numbers[mixture.errors > LIKELY].tolist())
 
 
 def sample(space: Space) -> Array:

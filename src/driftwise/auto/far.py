@@ -77,35 +77,37 @@ class Judged:
 def judge(window: Window, regular: Array, first: NDArray[np.intp]) -> Judged:
     """The mixture of `regular` log densities in the reward's unit, (R, w, n), with those of far readings.
 
-    A row's first reading is as it is. Only readings that are not as expected by some row are looked at one by one.
+    A row's first reading is as it is. Only readings that are not as a row expects are looked at one by one.
     """
     R, _, n = regular.shape
     u, log_slope = window.far
     alive = np.arange(n) >= first[:, None]
-    mixed, share, far = np.where(alive[:, None, :], regular, 0.0), np.zeros((R, n)), np.zeros((R, n), dtype=bool)
-    scale, errors, evidence, done = Scale.prior(R), np.zeros(R), np.zeros(regular.shape[:2]), 0
-    suspects = ((_broad(u) + log_slope - regular.max(axis=1) > SUSPECT) & alive).any(axis=0)
+    mixed, far = np.where(alive[:, None, :], regular, 0.0), np.zeros((R, n), dtype=bool)
+    share, wrong = np.zeros((R, n)), np.zeros((R, n))
+    scale, evidence, done = Scale.prior(R), np.zeros(regular.shape[:2]), 0
+    suspects = (_broad(u) + log_slope - regular.max(axis=1) > SUSPECT) & alive  # (R, n)
     before = np.tril(window.around, -1)
     total = 1 + before.sum(axis=1)
-    for i in np.flatnonzero(suspects).tolist():
+    worth = ERRORS + REGULAR + np.maximum(np.arange(n) - first[:, None], 0)
+    for i in np.flatnonzero(suspects.any(axis=0)).tolist():
         evidence += mixed[:, :, done:i].sum(axis=2)
-        r = (ERRORS + errors) / (ERRORS + REGULAR + np.maximum(i - first, 0))
+        r = (ERRORS + wrong[:, :i].sum(axis=1)) / worth[:, i]
         place = (SEEDED + share[:, :i] @ before[i, :i]) / total[i]
         rate = np.minimum(r + place, CAPPED)
         log_far = scale.log_density(float(u[i])) + log_slope[i] + np.log(rate)
         both = np.logaddexp(log_far[:, None], regular[:, :, i] + np.log1p(-rate)[:, None])
         of_warp = np.exp(evidence - evidence.max(axis=1, keepdims=True))
         of_warp /= of_warp.sum(axis=1, keepdims=True)
-        judged = i > first
+        judged = suspects[:, i] & (i > first)
         p = np.where(judged, (of_warp * np.exp(log_far[:, None] - both)).sum(axis=1), 0.0)
-        share[:, i], far[:, i] = p * place / (place + r), p > 0.5
-        errors += p * r / (place + r)
+        share[:, i], wrong[:, i], far[:, i] = p * place / (place + r), p * r / (place + r), p > 0.5
         scale = scale.after(float(u[i]), p)
         mixed[:, :, i] = np.where(judged[:, None], both, mixed[:, :, i])
         evidence, done = evidence + mixed[:, :, i], i + 1
-    if done:
-        usual = np.log1p(-np.minimum(SEEDED + (share @ before.T) / total, CAPPED))
-        mixed += np.where(alive & ~suspects, usual, 0.0)[:, None, :]
+    errors = np.cumsum(wrong, axis=1) - wrong
+    rates = (ERRORS + errors) / worth + (SEEDED + share @ before.T) / total
+    usual = np.log1p(-np.minimum(rates, CAPPED))
+    mixed += np.where(alive & ~suspects, usual, 0.0)[:, None, :]
     return Judged(mixed, far, share, scale)
 
 

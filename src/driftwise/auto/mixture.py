@@ -22,10 +22,10 @@ from scipy.special import stdtr
 
 from driftwise.auto.data import Observations
 from driftwise.auto.far import place_rate
-from driftwise.auto.follow import z_of
+from driftwise.auto.follow import noises_of, z_of
 from driftwise.auto.horizon import bonus
 from driftwise.auto.rows import Row
-from driftwise.auto.sheaf import Sheaf
+from driftwise.auto.sheaf import FAR, Sheaf
 from driftwise.auto.window import SHIFT, Window, in_time
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
@@ -130,9 +130,10 @@ class Mixture:
     @property
     def information_gain(self) -> float:
         """½ ln det(I + K/λ), averaged over the rows."""
+        pivots = self.sheaf.variances + FAR * self.sheaf.labels
         gains = [
-            0.5 * np.log(self.sheaf.variances[i, f:] / row.noise).sum()
-            for i, (row, f) in enumerate(zip(self.rows, self.sheaf.first.tolist(), strict=True))
+            0.5 * float(np.log(pivots[i, f:] / noises_of(self.sheaf, i)).sum())
+            for i, f in enumerate(self.sheaf.first.tolist())
         ]
         return max(float(self.shares @ gains), 0.0)
 
@@ -250,17 +251,24 @@ class Mixture:
         return np.stack([v for v, _ in each], axis=1), np.stack([s for _, s in each], axis=1)
 
     @cached_property
+    def errors(self) -> Array:
+        """The weight of the rows that call each reading far, and an error rather than the function: (n,)."""
+        return np.asarray(self.shares @ (self.sheaf.labels * (self.sheaf.judged.share < 0.5)))
+
+    @cached_property
     def _far(self) -> tuple[Array, float] | None:
-        """q of each reading, (n,), and the value of far readings; None if there are none."""
+        """q of each reading, (n,), and the value of far readings; None if there are none.
+
+        It is one that was read, no better than the best that is not far, and no worse than the worst that is no error.
+        """
         judged = self.sheaf.judged
         share = self.shares @ judged.share
         if not share.sum() > 1e-3:
             return None
         _, location, _ = judged.scale.moments
-        v = self.window.units.standard(self.data.y)
+        v, labels = self.window.units.standard(self.data.y), self.shares @ self.sheaf.labels
         value = float(np.sinh(np.clip(self.shares @ location, -60.0, 60.0)))
-        usual = v[share < 0.5]
-        return share, min(max(value, float(v.min())), float(usual.max()) if len(usual) else float(v.max()))
+        return share, min(max(value, float(v[self.errors < 0.5].min())), float(v[labels < 0.5].max()))
 
     @cached_property
     def _with_pending(self) -> Observations:

@@ -6,7 +6,7 @@ Everything is a function of the window alone, so that its cost is bounded and a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -70,8 +70,15 @@ class Pool:
 class Search:
     """The whole table on the memory: which rows to follow until the next search, and their weights."""
 
-    table: Table
+    whole: Table
     memory: Memory
+
+    @cached_property
+    def table(self) -> Table:
+        """The table; with one noise only if that of every reading is known, as its rows would all be the same."""
+        noises = self.whole.noises
+        known = self.memory.selected.all_known
+        return replace(self.whole, noises=noises[len(noises) // 2 :][:1]) if known else self.whole
 
     @cached_property
     def window(self) -> Window:

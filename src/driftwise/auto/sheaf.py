@@ -65,7 +65,8 @@ class Sheaf:
         squares = counts[:, None, :] * np.square(self.errors) / self.variances[:, None, :]
         if self.known is not None:  # noise of a known size says nothing about the scale
             p = np.maximum(1 - self.known, 0.0)
-            counts, squares = counts * p * p, np.maximum(p[:, None, :] * (squares - self.known[:, None, :]), 0.0)
+            squares = p[:, None, :] * (squares - (counts * self.known)[:, None, :])
+            counts = counts * p * p
         a, b = (self.table.strength + 0.5 * _sums_before(each) for each in (counts, squares))
         b = b + self.table.strength * CAUTION / self.window.places
         return a, b if self.known is None else np.maximum(b, FAINTEST * a[:, None, :])

@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, gammaln
 
-from driftwise.auto.data import CAUTION, CHOICES, NEAR, PLACE
-from driftwise.auto.stacked import SHORTEST, STABLE, break_even_width
+from driftwise.auto.data import CHOICES, NEAR, PLACE
+from driftwise.auto.horizon import SHORTEST, STABLE, break_even_width
 from driftwise.gp.distances import squared_distance
 from driftwise.gp.kernels import Kernel
 from driftwise.lean.prior import Prior
 from driftwise.records import Array
 
 STRENGTH = 5.0  # of the prior of the signal's variance, worth twice as many observations
+CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
 
 Flags = NDArray[np.bool_]
 
