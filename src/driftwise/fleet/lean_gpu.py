@@ -8,12 +8,13 @@ import numpy as np
 import torch
 import triton
 
-from driftwise.auto.weights import RARE, SHARE
 from driftwise.fleet.lean_kernels import exchange, seat
 from driftwise.fleet.lean_scores import move, superseded, weigh
-from driftwise.lean.bank import STRENGTH, LeanBank
-from driftwise.lean.slide import Beliefs
+from driftwise.gp.window.density import STRENGTH, gammas
+from driftwise.gp.window.experts import Beliefs
+from driftwise.lean.bank import LeanBank
 from driftwise.lean.step import RENEWED, LeanState
+from driftwise.lean.weigh import RARE, SHARE
 from driftwise.lean.window import CLIPPED, EMPTY, NEWER, SEVERAL, Recent, Units, WindowSlots
 
 ROWS = 16_384  # keys of one pass over the kernels, whose products with the kernel matrices are in memory together
@@ -30,12 +31,12 @@ class LeanTensors:
         self.half, self.N = triton.next_power_of_2(max(self.w, 32)) // 2, triton.next_power_of_2(self.n)
         E, T, n, w = self.S * self.D, len(bank.trends), self.n, self.w
         self.rows = 2 * self.D + 2 * T  # of products with the kernel matrix of a shape
-        start = LeanState.start(bank)
-        self.kernel, self.variance, self.noise = map(self._to, (bank.kernel, bank.variance, bank.noise[:, 0]))
-        self.rates, self.sloped, self.shares = map(self._to, (bank.rates, bank.sloped, bank.shares.ravel()))
-        self.level = self._to(np.array(bank.level))
+        start, experts = LeanState.start(bank), bank.experts
+        self.kernel, self.variance, self.noise = map(self._to, (experts.kernel, experts.variance, experts.noise[:, 0]))
+        self.rates, self.sloped, self.shares = map(self._to, (experts.rates, experts.sloped, bank.shares.ravel()))
+        self.level = self._to(experts.level)
         self.near, self.same = (self._to(each.astype(np.uint8)) for each in (bank.near, bank.same_place))
-        self.expected, self.quantiles, self.gammas = map(self._to, (bank.expected, bank.quantiles, bank.gammas))
+        self.expected, self.quantiles, self.gammas = map(self._to, (bank.expected, bank.quantiles, gammas(bank.window)))
         self.bonus = self._to(width * bank.bonus)
         self.prior = self._to(np.array([bank.prior.location, bank.prior.scale, bank.prior.strength]))
         self.constants = self._to(np.array([STRENGTH, SHARE, RARE, RENEWED]))
