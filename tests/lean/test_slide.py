@@ -7,7 +7,7 @@ import pytest
 
 from driftwise import Candidates, policy
 from driftwise.gp.window.density import shape_and_rate
-from driftwise.gp.window.experts import Beliefs, Held, after, begun_again, foreseen, imagined, slide
+from driftwise.gp.window.experts import Beliefs, HeldSlots, after, begun_again, foreseen, imagined, slide
 from driftwise.lean.step import LeanState, moments, observe
 from driftwise.records import Ask, Observation
 from lean_bank import KERNELS, NOISES, POINTS, bank, covariance, run
@@ -118,7 +118,7 @@ def test_one_expert_chooses_as_the_policy_that_it_is(name, options, epsilon):
         y = float(np.sin(7 * x[0] + t / 20) + 0.1 * rng.standard_normal())
         theirs = peer.update(theirs, Observation(t, float(t), tuple(x.tolist()), y))
         slot, ages = (t - 1) % window, ages + 1
-        held = Held(where, Y, ages)
+        held = HeldSlots(where, Y, ages)
         of = foreseen(made.experts, now, held, np.array([j]))
         ours = slide(made.experts, now, held, np.array([slot]), np.array([j]), np.array([y]), of)
         where[0, slot], Y[0, slot], ages[0, slot] = j, (y, 1.0), 0.0

@@ -5,15 +5,8 @@ its rewards, and A = K + diag(λ/c) among themselves,
 
     mean = Kᵀ A⁻¹ ȳ,    var = k(x, x) − the diagonal of Kᵀ A⁻¹ K
 
-Forgetting an observation and making one each change A⁻¹ by ∓ u uᵀ, u = √g A⁻¹eᵢ (`gp/slots.py`), and so with C = Kᵀu
-
-    forget:    mean += (Δ/√g − uᵀȳ) C,    var += C²
-    observe:   mean += (Δ/√g + uᵀȳ) C,    var −= C²
-
-where Δ is the change of candidate i's mean reward (0 if it was or is never observed), and ȳ are the means without the
-observation. The two products Kᵀu are nearly all the cost of a step (`gp/sweep.py`).
-
-The same u and C turn A⁻¹K, of which the weights α of the observations are made, into the next: it changes by ∓ u Cᵀ.
+which a slide changes as `gp/window` has it. Its vectors also turn A⁻¹K, of which the weights α of the observations are
+made, into the next: it changes by ∓ u (Kᵀu)ᵀ.
 
 While the window has an observation with a noise of its own (`gp/noise.py`), everything is computed afresh at each step.
 """

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from driftwise.gp.window.experts import Held
+from driftwise.gp.window.experts import HeldSlots
 from driftwise.gp.window.slots import Index
 from driftwise.lean.bank import LeanBank
 from driftwise.records import Array
@@ -52,9 +52,9 @@ class WindowSlots(NamedTuple):
         superseded = self.newer * NEWER - self.number
         return np.argmax(np.where(self.filled, superseded, EMPTY), axis=1)
 
-    def at(self, number: Numbers) -> Held:
+    def at(self, number: Numbers) -> HeldSlots:
         """The same for the beliefs at the steps `number` of the keys."""
-        return Held(self.where, self.Y, (number[:, None] - self.number).astype(float))
+        return HeldSlots(self.where, self.Y, (number[:, None] - self.number).astype(float))
 
     def put(self, bank: LeanBank, slot: Index, j: Index, y: Array, number: Numbers) -> WindowSlots:
         """With an observation in `slot` of each key."""

@@ -26,6 +26,9 @@ reward of that candidate and ȳ are the means without the observation; and the i
 
 Everything is computed afresh on a rule of the observation's number, so that a replay ends in the same bits.
 
-Read `slots` (what the window of one key holds), `inverse` (its A⁻¹, or a factor where the noise is small) and `sweep`
-(mean and variance), which are the engine for one key in NumPy; `compiled` and `compiled_slots` are the same in Numba.
+Arrays are by keys, experts and slots. For one key and one expert, read `slots` (what the window holds), `inverse` (its
+A⁻¹, or a factor where the noise is small) and `sweep` (mean and variance), in NumPy; `compiled_slots` is the same in
+Numba. `experts` is for many experts of one key or many, in NumPy, and `density` how likely a reward is to each.
+`compiled` is for many keys, in Numba, with `blocks` (points of a box beside those of a mesh); `gpu_kernels` and `gpu`
+are for keys and experts on a card.
 """

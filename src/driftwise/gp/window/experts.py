@@ -132,7 +132,7 @@ def moving_level(experts: Experts, ages: Array) -> Array:
     return np.asarray(variance[:, None] * (1 + r) * np.exp(-r))
 
 
-class Held(NamedTuple):
+class HeldSlots(NamedTuple):
     """What is in the slots of k keys."""
 
     where: Index  # (k, w): candidates
@@ -149,7 +149,7 @@ class Foreseen(NamedTuple):
     variance: Array  # (k, S, D): with the noise
 
 
-def foreseen(experts: Experts, b: Beliefs, held: Held, j: Index) -> Foreseen:
+def foreseen(experts: Experts, b: Beliefs, held: HeldSlots, j: Index) -> Foreseen:
     """What experts expect of an observation at candidate `j`, (k,), now, with its level and noise."""
     rows = np.moveaxis(experts.kernel[:, held.where, j[:, None]], 0, 1)[:, :, None, :]
     k = decays(experts, held.ages)[0] * rows + moving_level(experts, held.ages)
@@ -158,7 +158,7 @@ def foreseen(experts: Experts, b: Beliefs, held: Held, j: Index) -> Foreseen:
     return Foreseen(k, solved, solved @ held.Y[:, None], prior - np.einsum("ksdw,ksdw->ksd", k, solved))
 
 
-def slide(experts: Experts, b: Beliefs, held: Held, slot: Index, j: Index, y: Array, of: Foreseen) -> Beliefs:
+def slide(experts: Experts, b: Beliefs, held: HeldSlots, slot: Index, j: Index, y: Array, of: Foreseen) -> Beliefs:
     """The beliefs after reward `y` at candidate `j`, which takes the place of what is in `slot`: (k,) each.
 
     `held` and `b` are as before it, at its time, and `of` is what was foreseen.
@@ -200,7 +200,7 @@ def _vectors(experts: Experts, b: Beliefs, slot: Index, of: Foreseen) -> tuple[A
     return c, u, root, there
 
 
-def _products(experts: Experts, held: Held, c: Array, u: Array) -> list[Array]:
+def _products(experts: Experts, held: HeldSlots, c: Array, u: Array) -> list[Array]:
     """K_wᵀ(τ ∘ c) and K_wᵀ(τ ∘ u) of the value, (k, S, D, n), and of the slope, (k, S, D₂, n)."""
     tau, tau_slope = decays(experts, held.ages)
     D, first = tau.shape[2], experts.steady
@@ -221,7 +221,7 @@ def begun_again(b: Beliefs, which: Flags) -> Beliefs:
     )
 
 
-def imagined(experts: Experts, b: Beliefs, held: Held, pending: Index, *, level: bool = False) -> Array:
+def imagined(experts: Experts, b: Beliefs, held: HeldSlots, pending: Index, *, level: bool = False) -> Array:
     """What is added to V if the `pending` candidates, (k, q), are answered now, at the mean, which stays: (k, S, D, n).
 
     V is that of the function, or of it and the `level`.
@@ -241,7 +241,7 @@ def imagined(experts: Experts, b: Beliefs, held: Held, pending: Index, *, level:
     return V
 
 
-def of_level(experts: Experts, b: Beliefs, held: Held) -> tuple[Array, Array]:
+def of_level(experts: Experts, b: Beliefs, held: HeldSlots) -> tuple[Array, Array]:
     """What the level adds to what is expected now: to the means, (k, S, D, 2), and to V, (k, S, D, n)."""
     level, tau = moving_level(experts, held.ages), decays(experts, held.ages)[0]
     solved = (b.inverse @ np.broadcast_to(level, b.inverse.shape[:-1])[..., None])[..., 0]
