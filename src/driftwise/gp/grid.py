@@ -225,7 +225,7 @@ class GridPosterior:
             inverse, mean, var, gain = self._compiled(how, held.rows.column(0))
         else:
             candidates, K = held.rows.views
-            inverse, U, roots = self.inverse.exchange(how, K[how.entering.slot].take(candidates))
+            inverse, U, roots = self.inverse.exchange(how, candidates, K[how.entering.slot])
             move = Move.of(how, U, roots, grid.noise)
             mean, var, C = swept(self.mean, self.var, move, K)
             solved, gain = None if solved is None else _solved(solved, how, U, C), move.gain

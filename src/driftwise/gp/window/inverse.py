@@ -20,8 +20,8 @@ class WindowInverse(Protocol):
     @property
     def jitter(self) -> float: ...
 
-    def exchange(self, how: Exchange, k: Array) -> tuple[Self, Array, list[float]]:
-        """A⁻¹ afterwards; `k`, (m,), is the kernel of the candidate that enters and that of every slot.
+    def exchange(self, how: Exchange, candidates: Index, row: Array) -> tuple[Self, Array, list[float]]:
+        """A⁻¹ afterwards, with slots of these `candidates`, (m,); `row` is the kernel's of the one that enters.
 
         If m is one more than before there is a new slot, the last. Returned with U, (r, m), whose rows are the vectors
         of what leaves and of what enters, and √g of each.
@@ -48,9 +48,10 @@ class Inverse(NamedTuple):
     def of(cls, K: Array, noise: float, counts: Index) -> Inverse:
         return cls(np.ascontiguousarray(invert_positive(K, noise / counts)), noise)
 
-    def exchange(self, how: Exchange, k: Array) -> tuple[Inverse, Array, list[float]]:
-        P, gone, U, roots = self.P, how.gone, np.zeros((2, len(k))), []
-        c, u = (U[0], U[1]) if len(k) == len(P) else (U[0, :-1], U[1, :-1])
+    def exchange(self, how: Exchange, candidates: Index, row: Array) -> tuple[Inverse, Array, list[float]]:
+        P, gone, m = self.P, how.gone, len(candidates)
+        U, roots = np.zeros((2, m)), []
+        c, u = U if m == len(P) else U[:, :-1]
         if how.leaving is not None:
             i, others, _ = how.leaving
             roots.append((P.item(i, i) + _weight(others, self.noise)) ** -0.5)
@@ -59,9 +60,10 @@ class Inverse(NamedTuple):
         if others:
             roots.append(self._again(i, others, c, u))
         else:
-            roots.append(self._first(how, k, c, u))
+            roots.append(self._first(how, row.take(candidates), c, u))
             U[1, i] = 1.0 / roots[-1]
-        after, freed = add_squares(_grown(P, len(k), gone), U[:, gone:] if gone else U), how.freed
+        same, freed = m == len(P) and not gone, how.freed
+        after = add_squares(P, U) if same else add_squares(_grown(P, m, gone), U[:, gone:])
         if freed is not None and freed >= gone and freed != i:
             after[freed - gone] = after[:, freed - gone] = 0.0  # not what rounding leaves
         return Inverse(after, self.noise), U if how.leaving is not None else U[1:], roots
@@ -101,8 +103,8 @@ class Factor:
     noise: float
     known: tuple[Array, float] | None = None  # the factor and its jitter, if these are known
 
-    def exchange(self, how: Exchange, k: Array) -> tuple[Factor, Array, list[float]]:
-        gone, m, (entering, stay, _) = how.gone, len(k), how.entering
+    def exchange(self, how: Exchange, candidates: Index, row: Array) -> tuple[Factor, Array, list[float]]:
+        gone, m, (entering, stay, _) = how.gone, len(candidates), how.entering
         K, noises, i = _grown(self.K, m, gone), np.ones(m - gone), entering - gone
         noises[: len(self.K) - gone] = self.noises[gone:]
         U, roots = np.zeros((1 if how.leaving is None else 2, m)), []
@@ -116,6 +118,7 @@ class Factor:
                 K[leaving - gone] = K[:, leaving - gone] = 0.0
                 noises[leaving - gone] = 1.0
         if not stay:
+            k = row.take(candidates)
             K[i] = K[:, i] = k[gone:] * (K.diagonal() > 0)
             K[i, i] = k[entering]
         noises[i] = self.noise / (stay + 1)
@@ -160,7 +163,7 @@ def _weight(c: int, noise: float) -> float:
 
 
 def _grown(M: Array, m: int, gone: int) -> Array:
-    """A copy of M, (m, m) or smaller, with zeros behind, and without the first rows and columns that are `gone`."""
+    """M, (m, m) or smaller, with zeros behind, and without the first rows and columns that are `gone`."""
     n = len(M) - gone
     if n == m:
         return M.copy()

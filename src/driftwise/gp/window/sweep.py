@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from driftwise.gp.linalg import SIGNS
 from driftwise.gp.window.slots import Exchange
 from driftwise.records import Array
 
@@ -30,23 +29,27 @@ class Move(NamedTuple):
         """With ȳ the means without the observation, Δ what it adds to that of its candidate, and c how many others
         the candidate has, the means change by ±(Δ/√g + uᵀȳ) Kᵀu, and the information gain by ±(ln((c + 1)√g) − ½ ln λ).
         """
-        _, others, delta = how.entering
-        explained, root = np.dot(how.means, U.T).tolist(), roots[-1]
-        slopes = [[each / root + of_others[-1]] for each, of_others in zip(delta, explained, strict=False)]
-        gain = math.log((others + 1) * root)
+        explained, (_, others, gains) = np.dot(how.means, U.T).tolist(), how.entering
+        gain = math.log((others + 1) * roots[-1])
         if how.leaving is None:
+            slopes = [[delta / roots[0] + one] for delta, (one,) in zip(gains, explained, strict=False)]
             return cls(U, slopes, gain - 0.5 * math.log(noise))
-        _, others, delta = how.leaving
-        root = roots[0]
-        for slope, each, of_others in zip(slopes, delta, explained, strict=False):
-            slope.insert(0, -(each / root + of_others[0]))
-        return cls(U, slopes, gain - math.log((others + 1) * root))
+        (_, others, losses), (out, into) = how.leaving, roots
+        slopes = [
+            [-(loss / out + one), delta / into + two]
+            for loss, delta, (one, two) in zip(losses, gains, explained, strict=False)
+        ]
+        return cls(U, slopes, gain - math.log((others + 1) * out))
 
 
 def swept(mean: Array, var: Array, move: Move, K: Array) -> tuple[Array, Array, Array]:
     """The next mean, (q, n), and variance, (n,), and C = U K, (r, n), of kernel rows K, (m, n)."""
     C = product(move.U, K)
-    return mean + np.dot(move.slopes, C), var - np.dot(SIGNS[2 - len(C) :], C * C), C
+    squares = C * C
+    after = var - squares[-1] if len(C) == 1 else squares[0] - squares[1]
+    if len(C) > 1:
+        after += var
+    return mean + np.dot(move.slopes, C), after, C
 
 
 def product(U: Array, K: Array) -> Array:
