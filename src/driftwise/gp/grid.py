@@ -221,16 +221,14 @@ class GridPosterior:
         grid, solved, forget = self.grid, self.solved, drop == 1
         held, how = self.held.exchange(i, y, grid.row, forget=forget)
         inverse: WindowInverse
-        if solved is None and grid.compiled is not None and len(held.rows) <= COMPILED_TO:
-            inverse, mean, var, gain = self._compiled(how, held.rows.column(0))
+        if solved is None and grid.compiled is not None and how.means.shape[1] <= COMPILED_TO:
+            inverse, mean, var, gain = self._compiled(how)
         else:
-            candidates, K = held.rows.views
-            inverse, U, roots = self.inverse.exchange(how, candidates, K[how.entering.slot])
+            inverse, U, roots = self.inverse.exchange(how)
             move = Move.of(how, U, roots, grid.noise)
-            mean, var, C = swept(self.mean, self.var, move, K)
+            mean, var, C = swept(self.mean, self.var, move, how.K)
             solved, gain = None if solved is None else _solved(solved, how, U, C), move.gain
-        held = held.without(how.gone) if how.gone else held
-        if how.freed is not None and held.crowded():
+        if held.crowded():
             used = np.array(held.counts).nonzero()[0]
             held, inverse, solved = held.only(used), inverse.select(used), None if solved is None else solved[used]
         after = object.__new__(GridPosterior)  # a frozen dataclass takes three times as long to set its fields
@@ -248,15 +246,15 @@ class GridPosterior:
         )
         return after
 
-    def _compiled(self, how: Exchange, candidates: Index) -> tuple[Inverse, Array, Array, float]:
+    def _compiled(self, how: Exchange) -> tuple[Inverse, Array, Array, float]:
         """A⁻¹, mean and variance after a slide, and what the information gain grows by, by one function of Numba."""
         grid, inverse, leaving, (entering, stay, gain) = self.grid, self.inverse, how.leaving, how.entering
         assert grid.compiled is not None
         assert isinstance(inverse, Inverse)
-        out, left, loss = (-1, 0, (0.0, 0.0)) if leaving is None else leaving
+        out, left, loss = (-1, 0, 0.0) if leaving is None else leaving
         P, mean, var, grown = grid.compiled.slide(
-            *(inverse.P, grid.matrix, candidates, how.means, self.mean, self.var, grid.noise),
-            *(out, left, loss[0], entering, stay, gain[0], how.gone),
+            *(inverse.P, grid.matrix, how.candidates, how.means, self.mean, self.var, grid.noise),
+            *(out, left, loss, entering, stay, gain, how.gone),
         )
         return Inverse(P, grid.noise), mean, var, grown
 

@@ -112,11 +112,15 @@ def sweep(
 
     The kernel rows are read once, four at a time, for a block of candidates.
     """
-    used = np.flatnonzero((c[:size] != 0.0) | (u[:size] != 0.0))
+    used, count = np.empty(size, np.intp), 0
+    for a in range(size):
+        if c[a] != 0.0 or u[a] != 0.0:
+            used[count] = a
+            count += 1
     for start in range(0, len(var), BLOCK):
         stop = min(start + BLOCK, len(var))
         some, more = g[start:stop], h[start:stop]
-        _add_rows(kernel, spots, c, u, used, start, some, more)
+        _add_rows(kernel, spots, c, u, used[:count], start, some, more)
         left = var[start:stop]
         for i in range(stop - start):
             left[i] += some[i] * some[i] - more[i] * more[i]

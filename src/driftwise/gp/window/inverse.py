@@ -20,10 +20,10 @@ class WindowInverse(Protocol):
     @property
     def jitter(self) -> float: ...
 
-    def exchange(self, how: Exchange, candidates: Index, row: Array) -> tuple[Self, Array, list[float]]:
-        """A⁻¹ afterwards, with slots of these `candidates`, (m,); `row` is the kernel's of the one that enters.
+    def exchange(self, how: Exchange) -> tuple[Self, Array, list[float]]:
+        """A⁻¹ afterwards.
 
-        If m is one more than before there is a new slot, the last. Returned with U, (r, m), whose rows are the vectors
+        If there is one slot more than before it is the last. Returned with U, (r, m), whose rows are the vectors
         of what leaves and of what enters, and √g of each.
         """
         ...
@@ -48,25 +48,27 @@ class Inverse(NamedTuple):
     def of(cls, K: Array, noise: float, counts: Index) -> Inverse:
         return cls(np.ascontiguousarray(invert_positive(K, noise / counts)), noise)
 
-    def exchange(self, how: Exchange, candidates: Index, row: Array) -> tuple[Inverse, Array, list[float]]:
-        P, gone, m = self.P, how.gone, len(candidates)
-        U, roots = np.zeros((2, m)), []
-        c, u = U if m == len(P) else U[:, :-1]
-        if how.leaving is not None:
-            i, others, _ = how.leaving
-            roots.append((P.item(i, i) + _weight(others, self.noise)) ** -0.5)
-            np.multiply(P[i], roots[0], out=c)
-        i, others, _ = how.entering
+    def exchange(self, how: Exchange) -> tuple[Inverse, Array, list[float]]:
+        P, noise, _ = self
+        leaving, (i, others, _), _, means, freed, gone = how
+        n, m = len(P), means.shape[1]
+        U = np.zeros((2, m))
+        c, u, out = U[0, :n], U[1, :n], 0.0
+        if leaving is not None:
+            s, staying, _ = leaving
+            out = (P.item(s, s) + staying * (staying + 1) / noise) ** -0.5
+            np.multiply(P[s], out, out=c)
         if others:
-            roots.append(self._again(i, others, c, u))
+            into = self._again(i, others, c, u)
         else:
-            roots.append(self._first(how, row.take(candidates), c, u))
-            U[1, i] = 1.0 / roots[-1]
-        same, freed = m == len(P) and not gone, how.freed
-        after = add_squares(P, U) if same else add_squares(_grown(P, m, gone), U[:, gone:])
+            into = self._first(how, c, u)
+            U[1, i] = 1.0 / into
+        same = m == n and not gone
+        P = add_squares(P, U) if same else add_squares(_grown(P, m, gone), U[:, gone:], into=True)
         if freed is not None and freed >= gone and freed != i:
-            after[freed - gone] = after[:, freed - gone] = 0.0  # not what rounding leaves
-        return Inverse(after, self.noise), U if how.leaving is not None else U[1:], roots
+            P[freed - gone] = P[:, freed - gone] = 0.0  # not what rounding leaves
+        after = Inverse(P, noise)
+        return (after, U[1:], [into]) if leaving is None else (after, U, [out, into])
 
     def _again(self, i: int, others: int, c: Array, u: Array) -> float:
         """Writes u = p/√(c(c + 1)/λ − pᵢ) of one more observation, p = A⁻¹eᵢ without what leaves. Returns √g."""
@@ -75,8 +77,9 @@ class Inverse(NamedTuple):
         np.divide(p, root, out=u)
         return root / weight
 
-    def _first(self, how: Exchange, k: Array, c: Array, u: Array) -> float:
+    def _first(self, how: Exchange, c: Array, u: Array) -> float:
         """Writes u = −(A⁻¹ − c cᵀ)k/√δ of the first observation, δ = k(x, x) + λ + √δ uᵀk. Returns √g = √δ."""
+        k = how.K[how.entering.slot].take(how.candidates)
         others = k[: len(c)]
         v = np.dot(self.P, others)
         v -= c.dot(others) * c
@@ -103,8 +106,8 @@ class Factor:
     noise: float
     known: tuple[Array, float] | None = None  # the factor and its jitter, if these are known
 
-    def exchange(self, how: Exchange, candidates: Index, row: Array) -> tuple[Factor, Array, list[float]]:
-        gone, m, (entering, stay, _) = how.gone, len(candidates), how.entering
+    def exchange(self, how: Exchange) -> tuple[Factor, Array, list[float]]:
+        gone, m, (entering, stay, _) = how.gone, how.means.shape[1], how.entering
         K, noises, i = _grown(self.K, m, gone), np.ones(m - gone), entering - gone
         noises[: len(self.K) - gone] = self.noises[gone:]
         U, roots = np.zeros((1 if how.leaving is None else 2, m)), []
@@ -118,7 +121,7 @@ class Factor:
                 K[leaving - gone] = K[:, leaving - gone] = 0.0
                 noises[leaving - gone] = 1.0
         if not stay:
-            k = row.take(candidates)
+            k = how.K[entering].take(how.candidates)
             K[i] = K[:, i] = k[gone:] * (K.diagonal() > 0)
             K[i, i] = k[entering]
         noises[i] = self.noise / (stay + 1)

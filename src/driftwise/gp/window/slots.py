@@ -19,6 +19,9 @@ SPARE = 64  # rows that fit behind those in use before a buffer is copied
 FREE = 8  # slots that may be free, beside a quarter of those in use, before their rows are left out
 
 Index = NDArray[np.intp]
+Sum = tuple[float, float]  # and what rounding took from it
+
+NOTHING: Sum = (0.0, 0.0)
 
 
 class SlotChange(NamedTuple):
@@ -26,7 +29,7 @@ class SlotChange(NamedTuple):
 
     slot: int
     others: int
-    delta: tuple[float, float]  # what it adds to the candidate's mean reward, and to that of ones (the mean of none: 0)
+    delta: float  # what it adds to the candidate's mean reward; the mean of none is 0
 
 
 class Exchange(NamedTuple):
@@ -34,29 +37,36 @@ class Exchange(NamedTuple):
 
     leaving: SlotChange | None
     entering: SlotChange
+    rows: SharedRows  # those of `Slots` afterwards
     means: Array  # (q, m): of rewards at each slot, and of ones, without what leaves and without what enters
+    freed: int | None  # the slot that is left without an observation
     gone: int  # so many slots at the beginning are free afterwards, and left out
 
     @property
-    def freed(self) -> int | None:
-        """The slot that is left without an observation."""
-        return None if self.leaving is None or self.leaving.others else self.leaving.slot
+    def candidates(self) -> Index:
+        """Of all slots, also of those that are gone: (m,)."""
+        return self.rows.column(0, dropped=self.gone)
+
+    @property
+    def K(self) -> Array:
+        """Their kernel rows: (m, n)."""
+        return self.rows.column(1, dropped=self.gone)
 
 
 class Slots(NamedTuple):
     """Slots have serial numbers, of which the first in use goes up as candidates leave the window.
 
-    (A tuple, because it is made at every step, in a third of the time of a frozen dataclass. What is read number by
-    number is in lists, which are never changed either.)
+    (A tuple, because it is made at every step, in a third of the time of a frozen dataclass. Counts are read one by
+    one, and therefore in a list, as sums are; these are never changed either.)
     """
 
     log: SharedRows  # the serial number of the slot, and the reward, of each observation, oldest first: (w,) both
     rows: SharedRows  # the candidate of each slot, (m,), and K, (m, n)
     first: int  # the serial number of the first slot
-    candidates: list[int]  # (m,)
+    free: int  # how many slots have no observation
     counts: list[int]  # (m,): how many observations each slot has
-    sums: list[float]  # (m,): of their rewards
-    means: Array  # (q, m): of the rewards, and of ones
+    sums: list[Sum]  # (m,): of their rewards
+    means: Array  # (q, m): the same divided by the counts, and of ones
 
     @classmethod
     def of(cls, slots: Index, y: Array, candidates: Index, K: Array, *, q: int) -> Slots:
@@ -64,7 +74,7 @@ class Slots(NamedTuple):
         counts, sums = np.bincount(slots, minlength=len(K)), np.bincount(slots, y, minlength=len(K))
         means = np.stack([sums / np.maximum(counts, 1), counts > 0])[:q]
         log, rows = SharedRows.of(slots, y, room=SPARE), SharedRows.of(candidates, K, room=SPARE)
-        return cls(log, rows, 0, candidates.tolist(), counts.tolist(), sums.tolist(), means)
+        return cls(log, rows, 0, 0, counts.tolist(), [(each, 0.0) for each in sums.tolist()], means)
 
     @property
     def slots(self) -> Index:
@@ -78,36 +88,37 @@ class Slots(NamedTuple):
         return candidates
 
     def exchange(self, i: int, y: float, row: Callable[[int], Array], *, forget: bool) -> tuple[Slots, Exchange]:
-        """Observe y at candidate i, whose kernel row is `row(i)`, and `forget` the oldest observation or not.
-
-        The slots that are `gone` are still there.
-        """
-        log, rows, first, candidates, counts, sums, means = self
-        if i in candidates:
-            entering, counts, sums, means = candidates.index(i), counts.copy(), sums.copy(), means.copy()
+        """Observe y at candidate i, whose kernel row is `row(i)`, and `forget` the oldest observation or not."""
+        log, rows, first, free, counts, sums, before = self
+        known = (rows.column(0) == i).nonzero()[0]
+        if len(known):
+            entering, counts, sums, before = known.item(0), counts.copy(), sums.copy(), before.copy()
+            free -= not counts[entering]
         else:
-            entering, rows = len(candidates), rows.append(i, row(i))
-            candidates, counts, sums, means = [*candidates, i], [*counts, 0], [*sums, 0.0], _with_a_slot(means)
-        leaving, gone = None, 0
+            entering, counts, sums, before = len(counts), [*counts, 0], [*sums, NOTHING], _with_a_slot(before)
+        leaving, freed, gone = None, None, 0
         if forget:
-            leaving = _take(counts, sums, means, log.oldest(0) - first, log.oldest(1))
-            gone = 0 if leaving.others else _leading(counts, entering)
-        before = means.copy()
+            slot = log.oldest(0) - first
+            leaving = _taken(counts, sums, before, slot, log.oldest(1))
+            if not leaving.others:
+                freed = slot
+                if slot != entering:
+                    free, gone = free + 1, _leading(counts, entering)
+        if len(known):
+            rows = rows.drop(gone) if gone else rows
+        else:
+            rows = rows.append(i, row(i), drop=gone)
+        means = before.copy()
         change = _put(counts, sums, means, entering, y)
         log = log.append(first + entering, y, drop=int(forget))
-        after = Slots(log, rows, first, candidates, counts, sums, means)
-        return after, Exchange(leaving, change, before, gone)
-
-    def without(self, gone: int) -> Slots:
-        """Without the first slots, which are free."""
-        log, rows, first, candidates, counts, sums, means = self
-        lists = candidates[gone:], counts[gone:], sums[gone:]
-        return Slots(log, rows.drop(gone), first + gone, *lists, means[:, gone:])
+        if gone:
+            counts, sums, means = counts[gone:], sums[gone:], means[:, gone:]
+        after = Slots(log, rows, first + gone, free - gone, counts, sums, means)
+        return after, Exchange(leaving, change, rows, before, freed, gone)
 
     def crowded(self) -> bool:
         """Whether too many slots are free."""
-        free = self.counts.count(0)
-        return free > FREE + (len(self.counts) - free) // 4
+        return self.free > FREE + (len(self.counts) - self.free) // 4
 
     def only(self, kept: Index) -> Slots:
         """The same with these slots alone; the others must be free."""
@@ -124,25 +135,36 @@ def _with_a_slot(means: Array) -> Array:
     return grown
 
 
-def _take(counts: list[int], sums: list[float], means: Array, slot: int, y: float) -> SlotChange:
+def _taken(counts: list[int], sums: list[Sum], means: Array, slot: int, y: float) -> SlotChange:
     """Writes the tallies without an observation of y."""
     others, before = counts[slot] - 1, means.item(0, slot)
-    total = sums[slot] - y if others else 0.0  # not what rounding leaves
-    mean = total / others if others else 0.0
+    if others:
+        total = _plus(sums[slot], -y)
+        mean = (total[0] + total[1]) / others
+    else:
+        total, mean, means[1:, slot] = NOTHING, 0.0, 0.0
     counts[slot], sums[slot], means[0, slot] = others, total, mean
-    if not others:
-        means[1:, slot] = 0.0
-    return SlotChange(slot, others, (before - mean, 0.0 if others else 1.0))
+    return SlotChange(slot, others, before - mean)
 
 
-def _put(counts: list[int], sums: list[float], means: Array, slot: int, y: float) -> SlotChange:
+def _put(counts: list[int], sums: list[Sum], means: Array, slot: int, y: float) -> SlotChange:
     """Writes the tallies with an observation of y more."""
-    others, before, total = counts[slot], means.item(0, slot), sums[slot] + y
-    mean = total / (others + 1)
+    others, before = counts[slot], means.item(0, slot)
+    if others:
+        total = _plus(sums[slot], y)
+        mean = (total[0] + total[1]) / (others + 1)
+    else:
+        total, mean, means[1:, slot] = (y, 0.0), y, 1.0
     counts[slot], sums[slot], means[0, slot] = others + 1, total, mean
-    if not others:
-        means[1:, slot] = 1.0
-    return SlotChange(slot, others, (mean - before, 0.0 if others else 1.0))
+    return SlotChange(slot, others, mean - before)
+
+
+def _plus(total: Sum, y: float) -> Sum:
+    """A sum with y more, and what rounding takes from it (Knuth's two-sum): errors do not add up as rewards leave."""
+    before, rest = total
+    after = before + y
+    part = after - before
+    return after, rest + ((before - (after - part)) + (y - part))
 
 
 def _leading(counts: list[int], entering: int) -> int:

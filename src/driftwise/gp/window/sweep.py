@@ -29,15 +29,16 @@ class Move(NamedTuple):
         """With ȳ the means without the observation, Δ what it adds to that of its candidate, and c how many others
         the candidate has, the means change by ±(Δ/√g + uᵀȳ) Kᵀu, and the information gain by ±(ln((c + 1)√g) − ½ ln λ).
         """
-        explained, (_, others, gains) = np.dot(how.means, U.T).tolist(), how.entering
-        gain = math.log((others + 1) * roots[-1])
+        explained, (_, others, delta) = np.dot(how.means, U.T).tolist(), how.entering
+        gains, gain = (delta, 0.0 if others else 1.0), math.log((others + 1) * roots[-1])
         if how.leaving is None:
-            slopes = [[delta / roots[0] + one] for delta, (one,) in zip(gains, explained, strict=False)]
+            slopes = [[each / roots[0] + one] for each, (one,) in zip(gains, explained, strict=False)]
             return cls(U, slopes, gain - 0.5 * math.log(noise))
-        (_, others, losses), (out, into) = how.leaving, roots
+        (_, others, delta), (out, into) = how.leaving, roots
+        losses = delta, 0.0 if others else 1.0
         slopes = [
-            [-(loss / out + one), delta / into + two]
-            for loss, delta, (one, two) in zip(losses, gains, explained, strict=False)
+            [-(loss / out + one), each / into + two]
+            for loss, each, (one, two) in zip(losses, gains, explained, strict=False)
         ]
         return cls(U, slopes, gain - math.log((others + 1) * out))
 
