@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-LAZY = 4  # steps from one writing of A⁻¹ to the next, by measurement
+LAZY = 2  # steps from one writing of A⁻¹ to the next, by measurement
 
 
 def blocks(inverse: torch.Tensor, half: int) -> torch.Tensor:
