@@ -67,8 +67,11 @@ class Row:
 
     @property
     def odds(self) -> float:
-        """Of what happens at a date: a new function is as likely as another level, and has two rows."""
-        return 0.5 if self.since else 1.0
+        """Of what happens at a date: a new function has two rows, each twice as likely as another level.
+
+        To take a new function for another level costs more than the reverse, since nothing is explored then.
+        """
+        return 1.0 if self.since else 0.5
 
     @property
     def nats(self) -> float:
