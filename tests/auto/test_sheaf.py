@@ -44,7 +44,11 @@ def forecasts(sheaf, i):
     for j in range(start, len(window)):
         before = slice(start, j)
         weights = np.linalg.solve(noisy[before, before], A[before, j])
-        yield j, window.targets[:, before] @ weights, A[j, j] + one.noise - A[before, j] @ weights
+        yield (
+            j,
+            np.where(sheaf.labels[i], 0.0, window.targets)[:, before] @ weights,
+            A[j, j] + one.noise - A[before, j] @ weights,
+        )
 
 
 @pytest.mark.parametrize("far", [(), ODD], ids=["regular", "two far"])
@@ -88,6 +92,15 @@ def test_labels_agree_with_themselves():
         sheaf = sheaf_of(observations(40, seed=seed, far=(7, 19, 20, 33)), [one])
         assert (sheaf.labels == sheaf.judged.far).all()
         assert set(np.flatnonzero(sheaf.labels[0])) >= {i for i in (7, 19, 20, 33) if i >= one.since}
+
+
+def test_a_far_reading_says_nothing_however_large_it_is():
+    for one in ROWS[:4]:
+        near, wild = (sheaf_of(observations(40, far=(30,), value=v), [one]) for v in (60.0, 1e12))
+        np.testing.assert_allclose(near.window.targets[0, :30], wild.window.targets[0, :30])
+        assert near.labels[0, 30]
+        np.testing.assert_array_equal(near.labels, wild.labels)
+        np.testing.assert_allclose(near.errors[0, 0, 31:], wild.errors[0, 0, 31:], rtol=1e-9)
 
 
 def test_before_its_first_reading_a_row_says_nothing():
@@ -167,7 +180,8 @@ def test_w_is_the_inverse_of_the_factor():
         A = A[start:, start:] + np.diag(noises_of(sheaf, i))
         W = followed.W[i]
         np.testing.assert_allclose(W @ A @ W.T, np.eye(len(A)), atol=1e-8)
-        np.testing.assert_allclose(W @ sheaf.window.targets[:, start:].T, z_of(sheaf, i).T, atol=1e-8)
+        targets = np.where(sheaf.labels[i], 0.0, sheaf.window.targets)
+        np.testing.assert_allclose(W @ targets[:, start:].T, z_of(sheaf, i).T, atol=1e-8)
 
 
 def test_with_known_noise_the_rows_are_folded_anew():

@@ -82,6 +82,13 @@ def test_equal_rewards_have_a_unit(value):
     assert robust(np.full(7, value), np.ones(7)) == Units(value, 1.0)
 
 
+@pytest.mark.parametrize("wild", [1e3, 1e15, 1e200])
+def test_one_wild_reward_moves_no_unit(wild):
+    calm, other = robust(BOTH, np.ones(40)), robust(np.append(BOTH, wild), np.ones(41))
+    assert other.location == pytest.approx(calm.location, abs=0.3)
+    assert other.scale == pytest.approx(calm.scale, rel=0.2)
+
+
 @pytest.mark.parametrize("scale", [1e-200, 1e-9, 1e9, 1e200])
 def test_rewards_of_any_size_have_finite_warps(scale):
     for y in (scale * BOTH, scale * POSITIVE):

@@ -7,7 +7,7 @@ from driftwise.auto import weights
 from driftwise.auto.rows import HAZARD
 from driftwise.auto.search import prior_of
 from driftwise.auto.weights import MOST_ENTERING, RARE, SHARE, TINY, entries, path
-from worlds import TIMES, observations, row, sheaf_of
+from worlds import TABLE, TIMES, observations, row, sheaf_of
 
 ROWS = (
     row(),
@@ -37,12 +37,12 @@ def slowly(sheaf, prior, start, known):
         for date in dates:
             new = [r for r in range(R) if rows[r].date == date and not start[r].sum()]
             if sheaf.window.data.place(date) == i and new:
-                share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING)
+                share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING) * max(rows[r].odds for r in new)
                 parts = np.array(
                     [
                         [
                             (sum(v[q, k] for q in range(R) if rows[q].family == rows[r].family) + TINY * v[:, k].sum())
-                            / sum(rows[q].family == rows[r].family for q in new)
+                            * rows[r].odds
                             for k in range(w)
                         ]
                         for r in new
@@ -102,6 +102,15 @@ def test_the_prior_prices_what_rows_assume_and_dates_have_none():
     assert (prior[4:] == 0).all()
 
 
+def test_a_new_function_is_as_likely_as_another_level():
+    rows = (row(), *TABLE.dated(row(), 11))
+    sheaf = sheaf_of(DATA, rows)
+    prior = prior_of(rows, 2)
+    entered = path(sheaf, prior, prior, 0)[10].sum(axis=1)
+    share = HAZARD * 26
+    np.testing.assert_allclose(entered, [1 - share, share / 4, share / 4, share / 2])
+
+
 def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
     sheaf = sheaf_of(DATA, ROWS)
     prior = prior_of(ROWS, 2)
@@ -110,6 +119,6 @@ def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
     assert [found[place][1] for place in (10, 15)] == [HAZARD * 26 / 2] * 2
     entered = path(sheaf, prior, prior, 0)
     assert (entered[9, 4:] == 0).all()
-    assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13)
+    assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13 * 0.5)  # a new function, and no row of another level
     assert (entered[14, 6] == 0).all()
     assert entered[15, 6].sum() == pytest.approx(HAZARD * 13)

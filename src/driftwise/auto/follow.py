@@ -11,7 +11,7 @@ from driftwise.auto.data import Observations
 from driftwise.auto.pieces import made_at_once
 from driftwise.auto.rows import Row
 from driftwise.auto.search import FAINT, Pool, prior_of
-from driftwise.auto.sheaf import FAR, Sheaf, _targets, fold
+from driftwise.auto.sheaf import FAR, Sheaf, fold, targets_of
 from driftwise.auto.weights import path
 from driftwise.auto.window import Window
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower
@@ -61,7 +61,7 @@ class Followed:
             [k] = window.covariance(row, K[key], T, new)
             new_row = W @ k[:-1]
             variances[i] = max(k[-1] - float(new_row @ new_row), 1e-10) + window.noises(row)[-1]
-            errors[i] = _targets(sheaf.table, window, row)[:, -1] - self.z[i] @ new_row
+            errors[i] = targets_of(sheaf.table, window, row)[:, -1] - self.z[i] @ new_row
             added.append(new_row)
         made = Sheaf(
             sheaf.table,
@@ -175,6 +175,7 @@ def noises_of(sheaf: Sheaf, i: int) -> Array:
 
 
 def z_of(sheaf: Sheaf, i: int) -> Array:
-    """z of a row: (w, n − first)."""
-    f = int(sheaf.first[i])
-    return np.asarray(sheaf.errors[i, :, f:] / np.sqrt(sheaf.variances[i, f:] + FAR * sheaf.labels[i, f:]))
+    """z of a row, with 0 in the place of far readings: (w, n − first)."""
+    f, far = int(sheaf.first[i]), sheaf.labels[i]
+    left = np.where(far, targets_of(sheaf.table, sheaf.window, sheaf.rows[i]), 0.0) if far.any() else 0.0
+    return np.asarray(((sheaf.errors[i] - left) / np.sqrt(sheaf.variances[i] + FAR * far))[:, f:])

@@ -3,7 +3,8 @@
 With A = K + diag(noise) = LLᵀ in the order of the log and z = L⁻¹t, the forecast of t_i given those before is
 t_i − z_i L_ii with variance (b/a) L_ii². The scale b/a of a row is conjugate: a = S + ½n and b = S + ½Σz² of the
 readings before, so that the forecast is Student's t with 2a degrees of freedom, and no scale is fitted. All warps share
-the factor, since they change the right-hand side alone. A far reading has a noise of FAR, so that it says nothing.
+the factor, since they change the right-hand side alone. A far reading has a noise of FAR and 0 in its place, so that it
+says nothing, however large it is.
 """
 
 from __future__ import annotations
@@ -176,8 +177,9 @@ def fold(table: Table, window: Window, rows: Sequence[Row], labels: Labels, best
 def factor(table: Table, window: Window, row: Row, A: Array, far: Labels) -> tuple[Array, Array, Array | None]:
     """L_ii² without FAR, the errors of the forecasts, and the part of the variance that is noise of a known size."""
     f = window.first(row)
-    targets = _targets(table, window, row)[:, f:]
-    noises, known = window.noises(row)[f:], None
+    targets = targets_of(table, window, row)[:, f:]
+    left = np.where(far, targets, 0.0)
+    targets, noises, known = targets - left, window.noises(row)[f:], None
     if window.data.known_std is not None:
         square, given = 1.0, window.data.known_std[f:] / window.units.scale**2
         for _ in range(2):  # the scale of a first pass, to compare the known noise with
@@ -189,10 +191,11 @@ def factor(table: Table, window: Window, row: Row, A: Array, far: Labels) -> tup
             square = max(rate / (table.strength + 0.5 * float(p @ p)), FAINTEST)
     else:
         pivots, z = _whitened(A, noises + FAR * far, targets)
-    return np.maximum(np.square(pivots) - FAR * far, LEAST), z * pivots, known
+    return np.maximum(np.square(pivots) - FAR * far, LEAST), z * pivots + left, known
 
 
-def _targets(table: Table, window: Window, row: Row) -> Array:
+def targets_of(table: Table, window: Window, row: Row) -> Array:
+    """Less what is known of the row's mean: (w, n)."""
     mean = table.mean(row, window.data.X)
     return window.targets if mean is None else window.targets - mean
 

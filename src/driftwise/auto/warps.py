@@ -34,7 +34,7 @@ def robust(y: Array, weights: Array) -> Units:
         return Units()
     location = _median(y, weights)
     scale = MAD * _median(np.abs(y - location), weights)
-    tiny = 1e-12 * float(np.abs(y).max())
+    tiny = 1e-12 * abs(location)
     if not scale > tiny:  # most are equal: the others are all the information there is
         scale = float(np.sqrt(weights @ np.square(y - location) / weights.sum()))
     return Units(location, scale if scale > max(tiny, 1e-300) else 1.0)
