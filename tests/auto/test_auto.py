@@ -199,6 +199,7 @@ def daily(x, t):
     return bump(x, t, top=0.5 + 0.4 * np.sin(2 * np.pi * t / 24))
 
 
+@pytest.mark.slow
 def test_what_comes_back_every_day_is_there_when_it_does():
     """A top that goes to and fro in 24 steps: who knows of cycles loses half as much, once four days are over."""
     x, _ = chosen(policy("auto", LINE), 144, daily)

@@ -271,6 +271,7 @@ def test_shards_make_no_difference(processes):
             several.recommend(["x"])
 
 
+@pytest.mark.slow
 def test_a_process_that_died_comes_back(tmp_path):
     with made("numpy", shards=2, processes=2, path=tmp_path) as fleet:
         keys = list("abcdef")
