@@ -26,8 +26,8 @@ live: .venv/ready
 		|| { echo "make live needs prometheus; on Debian or Ubuntu: sudo apt-get install prometheus"; exit 1; }
 	$(BIN)/python examples/live/run.py $(ARGS)
 
-# Processes that test at a time: one more than cores, since many tests wait for processes, servers and disks.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Processes that test at a time: two more than cores, since many tests wait for processes, servers and disks.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST  := bin/pytest -n $(WORKERS) --dist worksteal
 
 # All tests that are not marked slow, in at most three minutes on two idle cores.
