@@ -31,7 +31,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST  := bin/pytest -n $(WORKERS) --dist worksteal
 
 # All tests that are not marked slow, in at most three minutes on two idle cores.
-test: .venv/ready
+test: .venv/compiled
 	.venv/$(PYTEST) -m "not slow" --durations=10
 
 # For a night, and before a release: the slow tests too (kills, interrupts, damage, the fuzz, browsers, long runs), with
@@ -67,7 +67,7 @@ smoke-lowest smoke-newest: smoke-%: .venv-%/ready
 	.venv-$*/$(PYTEST) -q -m "not slow" $(LENIENT) $(SMOKE)
 
 # The share of lines and branches that `make test` runs, for each package. What runs in other processes is not counted.
-coverage: .venv/ready
+coverage: .venv/compiled
 	.venv/$(PYTEST) -q -m "not slow" --cov --cov-report=json:build/coverage.json
 	$(BIN)/python .ci/coverage.py build/coverage.json
 
@@ -140,6 +140,11 @@ clean:
 
 .venv/ready: .venv/demo
 	.venv/$(PIP) -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# What tests import is compiled once, when they are collected, and not by each of the processes that test.
+.venv/compiled: .venv/ready
+	$(BIN)/pytest --collect-only -q >/dev/null || true
 	@touch $@
 
 # Ray is heavy, PostgreSQL is a program, and gRPC reads a protocol: what cannot be installed is skipped by its tests.

@@ -159,6 +159,7 @@ def test_a_study_in_a_file_is_opened_by_another_process(tmp_path):
     assert told.returncode == 0, told.stderr
 
 
+@pytest.mark.slow
 def test_a_study_whose_module_is_missing_says_so(tmp_path):
     file = tmp_path / "own.study"
     dw.Study("s", LINE, policy=POLICY, path=file)

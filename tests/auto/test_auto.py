@@ -265,6 +265,7 @@ def observed(reward, n=120, *, path=None, hour=3600.0):
     return study
 
 
+@pytest.mark.slow
 def test_a_cycle_is_told_in_the_users_time(tmp_path):
     path = str(tmp_path / "s.db")
     study = observed(lambda t, a, rng: np.sin(6 * a + 2 * np.pi * t / 24) + 0.05 * rng.standard_normal(), path=path)

@@ -255,6 +255,7 @@ def test_the_shard_of_a_key_is_for_ever():
         shard_of(["a", ["b"]], 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [0, 2])
 def test_shards_make_no_difference(processes):
     keys = [f"k{i}" for i in range(9)]

@@ -94,6 +94,7 @@ def test_jobs_come_back_in_their_order_whoever_performs_them():
     assert [o.result.key for o in one[theory:]] == [job.key for job in jobs[theory:]]
 
 
+@pytest.mark.slow
 def test_the_first_job_that_fails_is_raised_as_it_was(tmp_path):
     marker = tmp_path / "marker"
     marker.touch()

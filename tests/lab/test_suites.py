@@ -19,7 +19,7 @@ ZOO = SUITES["drift-zoo"].cases  # on six spaces, one after the other, every kin
 EACH_KIND = [case for i, case in enumerate(ZOO) if i % KINDS % 6 == i // KINDS]  # once, and three on each space
 ON_BOXES = [case for i, case in enumerate(ZOO[3 * KINDS :]) if i % KINDS % 3 == i // KINDS]
 OTHERS = [case for s in SUITES.values() for case in s.cases if s.name != "drift-zoo"]
-LONG = ("matern/epsilon=0.001", "late-departures", "one-change")
+LONG = ("matern/epsilon=0.001", "matern/epsilon=0.01", "late-departures", "one-change")
 PLAYED = [pytest.param(case, marks=[pytest.mark.slow] * (case.name in LONG)) for case in [*OTHERS, *EACH_KIND]]
 
 

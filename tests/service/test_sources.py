@@ -217,6 +217,7 @@ def test_settings_as_files_and_as_flags(served, place, study, tmp_path):
         assert found["variant"] == study.pending()[1].id
 
 
+@pytest.mark.slow
 def test_between_two_steps_everybody_keeps_the_last_setting(served, place, study, tmp_path):
     url, place.x = served(tmp_path / "a.db"), 0.5
     begin(url, place, apply="flag", target="")
