@@ -235,7 +235,7 @@ def test_another_definition_is_refused(tmp_path):
     made("numpy", path=tmp_path).close()
     with pytest.raises(ConflictError, match=r"fleet 'test' already exists with different settings: .*12.*13"):
         made("numpy", path=tmp_path, window=13)
-    with pytest.raises(ConflictError, match=r"already exists with shards=1, now 2; open it without this"):
+    with pytest.raises(ConflictError, match=r"already exists with shards=1, now 2; leave this out"):
         made("numpy", path=tmp_path, shards=2)
 
 
