@@ -38,7 +38,7 @@ test: .venv/compiled
 # all the programs and packages that some tests need; the steps that Numba compiles; the oldest and the newest versions.
 # One that fails does not stop the others.
 test-all:
-	@echo "make test-all takes about 40 minutes on two idle cores, and 3 GB."
+	@echo "make test-all takes 15 minutes on two idle cores, twice as long beside other work, and 3 GB."
 	.ci/programs
 	@$(MAKE) --no-print-directory --keep-going test-everything test-compiled test-lowest test-newest
 

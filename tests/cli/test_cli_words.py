@@ -73,6 +73,7 @@ def test_the_library_asks_too_and_never_guesses(served, tmp_path):
 
 def test_a_service_that_may_not_be_open_says_nothing_of_serving(call, monkeypatch):
     monkeypatch.setattr(run.uvicorn.Server, "run", lambda self: None)
+    monkeypatch.setattr(run.logs, "set_up", lambda level: None)  # logs of this process are other tests'
     refused = call("serve --host 0.0.0.0 --port 0")
     assert refused.exit_code == 2
     assert "without a token the host must be this machine" in refused.stderr
