@@ -164,7 +164,8 @@ def test_code_of_a_script_is_the_same_in_other_processes(tmp_path):
 def test_what_was_sent_is_told_apart_from_what_has_a_name():
     def local(): ...
 
-    assert not is_sent(dw.RBF(0.2), sorted, partial(dw.environment, name="still"), Contender("it", "sw-gp-ucb"), 3)
+    made = partial(dw.environment, name="still")
+    assert not is_sent(dw.RBF(0.2), sorted, str.upper, made, Contender("it", "sw-gp-ucb"), None, 3)
     for code in (local, partial(local), (dw.RBF, local), partial(dw.environment, name=local), type("A", (), {})()):
         assert is_sent(code)
 

@@ -76,8 +76,8 @@ def _all_code(things: Iterable[Any]) -> Iterable[Any]:
 
 def _found(thing: Any) -> Any:
     """What a module of this process has under the name of a class or function; None if there is nothing."""
-    found: Any = sys.modules.get(thing.__module__)
-    for name in thing.__qualname__.split("."):
+    found: Any = sys.modules.get(getattr(thing, "__module__", None) or "builtins")  # some written in C have none
+    for name in getattr(thing, "__qualname__", "").split("."):
         found = getattr(found, name, None)
     return found
 
