@@ -199,6 +199,7 @@ def daily(x, t):
     return bump(x, t, top=0.5 + 0.4 * np.sin(2 * np.pi * t / 24))
 
 
+@pytest.mark.slow
 def test_what_comes_back_every_day_is_there_when_it_does():
     """A top that goes to and fro in 24 steps: who knows of cycles loses half as much, once four days are over."""
     x, _ = chosen(policy("auto", LINE), 144, daily)
@@ -264,6 +265,7 @@ def observed(reward, n=120, *, path=None, hour=3600.0):
     return study
 
 
+@pytest.mark.slow
 def test_a_cycle_is_told_in_the_users_time(tmp_path):
     path = str(tmp_path / "s.db")
     study = observed(lambda t, a, rng: np.sin(6 * a + 2 * np.pi * t / 24) + 0.05 * rng.standard_normal(), path=path)
