@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from driftwise.auto.data import NEAR, SPAN, Frame, Memory, Observations
-from driftwise.auto.warps import Units
-from driftwise.auto.window import Window
+from driftwise.auto.warps import Standard
+from driftwise.auto.window import Readings
 from driftwise.records import Observation
 
 # --- rewards and times as rows see them ------------------------------------------------------------------------
@@ -20,7 +20,7 @@ def rewards(y, at=None, x=None):
 
 
 def units_of(data):
-    units = Window.of(data, None).units
+    units = Readings.of(data, None).units
     return units.location, units.scale
 
 
@@ -51,7 +51,7 @@ def test_rewards_as_they_come_where_their_kernel_is_known():
     data = Observations(
         np.arange(1, 4), np.arange(3.0), np.zeros((3, 1)), np.array([5.0, 6.0, 9.0]), Frame((1.0,), False)
     )
-    window = Window.of(data, Units())
+    window = Readings.of(data, Standard())
     assert window.targets.tolist() == [[5.0, 6.0, 9.0]]
     assert window.log_slopes.tolist() == [[0.0, 0.0, 0.0]]
 

@@ -6,7 +6,7 @@ from scipy.stats import t as student
 
 from driftwise.auto.data import Frame, Observations
 from driftwise.auto.far import BROAD, ERRORS, FEW, REGULAR, SEEDED, SHAPE, SUSPECT, Scale, place_rate
-from driftwise.auto.warps import Units
+from driftwise.auto.warps import Standard
 from oracles import finite_difference
 from worlds import observations, row, sheaf_of
 
@@ -49,7 +49,7 @@ def one_by_one(window, regular):
 def test_it_is_what_one_says_reading_by_reading(far):
     data = observations(50, far=far)
     data = Observations(data.numbers, data.at, data.X, data.y, Frame((1.0, 1.0), standardise=False))
-    sheaf = sheaf_of(data, [row()], known=Units())
+    sheaf = sheaf_of(data, [row()], known=Standard())
     density, share = one_by_one(sheaf.window, sheaf.regular[0, 0])
     np.testing.assert_allclose(sheaf.judged.log_density[0, 0], density, atol=1e-9)
     np.testing.assert_allclose(sheaf.judged.share[0], share, atol=1e-12)

@@ -12,18 +12,18 @@ from driftwise.auto.follow import inverses
 from driftwise.auto.mixture import Mixture
 from driftwise.auto.pieces import made_at_once
 from driftwise.auto.policy import NOISES, Auto
-from driftwise.auto.rows import CERTAIN, Row, Table
+from driftwise.auto.rows import CERTAIN, Hypotheses, Row
 from driftwise.auto.search import Search
 from driftwise.auto.sheaf import fold
-from driftwise.auto.warps import Units
-from driftwise.auto.window import Window
+from driftwise.auto.warps import Standard
+from driftwise.auto.window import Readings
 from driftwise.gp.time_kernels import Forgetting
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
 
 KERNEL, NOISE = Matern(2.5, 0.3), 0.05
 POINTS = np.random.default_rng(0).random((25, 2))
-KNOWN = Table((KERNEL,), (Forgetting(0.02),), (NOISE,), strength=CERTAIN)
+KNOWN = Hypotheses((KERNEL,), (Forgetting(0.02),), (NOISE,), strength=CERTAIN)
 ROW, STILL = Row(0, Forgetting(0.02), NOISE), Row(0, Forgetting(0.0), NOISE)
 
 
@@ -49,7 +49,7 @@ def data_of(seens, *, standardise=False):
 
 
 def mixture(seens, table=KNOWN, row=ROW, *, standardise=False):
-    window = Window.of(data_of(seens, standardise=standardise), None if standardise else Units())
+    window = Readings.of(data_of(seens, standardise=standardise), None if standardise else Standard())
     sheaf = made_at_once(fold(table, window, [row], np.zeros(len(seens), dtype=bool)))
     weights = np.full((1, len(window.warps)), 1 / len(window.warps))
     return Mixture(sheaf, inverses(sheaf)[0], weights, seens[-1].at)

@@ -10,7 +10,7 @@ from driftwise.auto.far import place_rate
 from driftwise.auto.follow import inverses
 from driftwise.auto.mixture import Mixture
 from driftwise.auto.rows import LEVELS, MovingLevel
-from driftwise.auto.warps import Units
+from driftwise.auto.warps import Standard
 from oracles import finite_difference
 from worlds import KERNELS, TABLE, TIMES, observations, row, sheaf_of
 
@@ -53,7 +53,7 @@ def belief(request):
 
 def test_one_row_on_the_identity_is_a_gaussian_process_with_students_t():
     one = row(0, TIMES[1], 0.03)
-    belief = mixture([one], known=Units())
+    belief = mixture([one], known=Standard())
     data = belief.data
     now, clock = np.array([34.0]), data.at
     A = KERNELS[0](data.X, data.X) * one.time(clock, clock) + 0.03 * np.eye(30)
@@ -140,7 +140,7 @@ def test_gradients_are_those_of_finite_differences(belief):
 
 def test_a_pending_setting_shrinks_the_deviation_and_leaves_the_mean():
     """As if it had been answered at each row's mean."""
-    belief = mixture(known=Units())
+    belief = mixture(known=Standard())
     imagined = belief.imagine(PENDING)
     np.testing.assert_allclose(imagined.predict(X)[0], belief.predict(X)[0], atol=1e-9)
     assert (imagined.predict(X)[1] <= belief.predict(X)[1] + 1e-12).all()
@@ -153,7 +153,7 @@ def test_a_pending_setting_shrinks_the_deviation_and_leaves_the_mean():
 def test_a_pending_setting_counts_as_a_reading_without_value():
     """The deviation of one row, against dense algebra."""
     one = row(0, TIMES[1], 0.03)
-    belief = mixture([one], known=Units()).imagine(PENDING)
+    belief = mixture([one], known=Standard()).imagine(PENDING)
     data = belief.data
     Z, clock = np.vstack([data.X, PENDING]), np.append(data.at, [34.0, 34.0])
     A = KERNELS[0](Z, Z) * one.time(clock, clock) + 0.03 * np.eye(32)

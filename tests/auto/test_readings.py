@@ -6,7 +6,7 @@ import pytest
 from driftwise import Float, Study, policy
 from driftwise.auto.data import Frame, Memory
 from driftwise.auto.readings import DISTINCT, FACTORS, FEWEST, LONGEST, informative, unit_changes
-from driftwise.auto.window import Window
+from driftwise.auto.window import Readings
 from driftwise.gp.noise import all_pairs
 from driftwise.records import Ask, Observation
 
@@ -112,7 +112,7 @@ def test_rows_see_what_they_would_have_seen_in_the_newest_unit():
     units = np.repeat([1.0, 1e3], [40, 20])
     std = 0.3 * units
     mixed, all_new = remembered(units * y, X, std).selected, remembered(1e3 * y, X, np.full(60, 300.0)).selected
-    one, other = Window.of(mixed, None), Window.of(all_new, None)
+    one, other = Readings.of(mixed, None), Readings.of(all_new, None)
     np.testing.assert_allclose(one.targets, other.targets, rtol=1e-9)
     np.testing.assert_allclose(one.units.scale, other.units.scale, rtol=1e-9)
     np.testing.assert_allclose(all_pairs(mixed.own, 60), all_pairs(all_new.own, 60), rtol=1e-9)

@@ -8,7 +8,7 @@ import pytest
 from driftwise import Candidates, Float, policy
 from driftwise.auto import policy as policy_module
 from driftwise.auto.data import Memory
-from driftwise.auto.rows import Table
+from driftwise.auto.rows import Hypotheses
 from driftwise.auto.search import FOLLOWED, Search
 from driftwise.gp.kernels import RBF, Level, Sum
 from driftwise.policies import replay
@@ -92,7 +92,9 @@ def test_it_finds_out_what_the_world_is_like():
 
 
 def test_of_a_table_with_one_row_that_row_is_left():
-    table = Table((Sum(RBF(0.3), Level(0.3)),), (TIMES[0],), (0.03,), changes=False, cycles=False, levels=False, dim=2)
+    table = Hypotheses(
+        (Sum(RBF(0.3), Level(0.3)),), (TIMES[0],), (0.03,), changes=False, cycles=False, levels=False, dim=2
+    )
     assert searched(observations(30), table).rows == (row(0, TIMES[0]),)
 
 

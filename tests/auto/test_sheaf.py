@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import multivariate_t
 from scipy.stats import t as student
 
-from driftwise.auto.follow import Followed, inverses, noises_of, z_of
+from driftwise.auto.follow import Following, inverses, noises_of, z_of
 from driftwise.auto.rows import LEVELS, MovingLevel
 from driftwise.auto.search import Pool
 from driftwise.auto.sheaf import CAUTION, FAR
-from driftwise.auto.window import SHIFT, Window
+from driftwise.auto.window import SHIFT, Readings
 from worlds import KERNELS, TABLE, TIMES, first, folded, observations, row, sheaf_of
 
 ROWS = [
@@ -129,9 +129,9 @@ def test_rows_can_be_taken_apart_and_put_together():
 
 
 def started(data, rows=tuple(ROWS)):
-    window = Window.of(data, None)
+    window = Readings.of(data, None)
     sheaf = folded(rows, window)
-    return Followed.of(Pool(sheaf, np.full((len(rows), len(window.warps)), 1 / len(rows) / len(window.warps))))
+    return Following.of(Pool(sheaf, np.full((len(rows), len(window.warps)), 1 / len(rows) / len(window.warps))))
 
 
 def after(followed, data, n, until):
@@ -156,7 +156,7 @@ def assert_same_rows(one, other, *, rows):
 def test_rows_that_are_followed_are_those_folded_over_all(far):
     data = observations(36, far=far)
     followed = after(started(first(data, 24)), data, 24, 36)
-    window = Window.of(first(data, 24), None).followed_by(data.only(np.arange(24, 36)))
+    window = Readings.of(first(data, 24), None).followed_by(data.only(np.arange(24, 36)))
     assert_same_rows(followed, folded(ROWS, window), rows=ROWS)
     for i in range(len(ROWS)):
         assert followed.sheaf.labels[i, list(far)].all()
@@ -190,7 +190,7 @@ def test_with_known_noise_the_rows_are_folded_anew():
     data = replace(data, own=own)
     rows = tuple(ROWS[:3])
     followed = after(started(first(data, 12), rows), data, 12, 16)
-    window = Window.of(first(data, 12), None).followed_by(data.only(np.arange(12, 16)))
+    window = Readings.of(first(data, 12), None).followed_by(data.only(np.arange(12, 16)))
     assert_same_rows(followed, folded(rows, window), rows=rows)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftwise.auto.warps import Units, robust, warps_of
+from driftwise.auto.warps import Standard, robust, warps_of
 
 RNG = np.random.default_rng(0)
 POSITIVE = np.exp(RNG.standard_normal(40)) + 0.1
@@ -22,7 +22,7 @@ def test_a_logarithm_needs_rewards_of_one_sign():
     assert [w.name for w in each(BOTH)] == ["identity", "arsinh"]
     assert [w.name for w in each(POSITIVE)] == [w.name for w in each(-POSITIVE)] == ["identity", "arsinh", "log"]
     assert [w.name for w in each(np.append(POSITIVE, 0.0))] == ["identity", "arsinh"]
-    assert [w.name for w in warps_of(POSITIVE, np.ones(40), known=Units(1.0, 2.0))] == ["identity"]
+    assert [w.name for w in warps_of(POSITIVE, np.ones(40), known=Standard(1.0, 2.0))] == ["identity"]
     assert [w.name for w in each(np.zeros(0))] == ["identity", "arsinh"]
 
 
@@ -79,7 +79,7 @@ def test_robust_units_are_a_weighted_median_and_median_deviation():
 
 @pytest.mark.parametrize("value", [0.0, 3.0, -1e300, 1e-300])
 def test_equal_rewards_have_a_unit(value):
-    assert robust(np.full(7, value), np.ones(7)) == Units(value, 1.0)
+    assert robust(np.full(7, value), np.ones(7)) == Standard(value, 1.0)
 
 
 @pytest.mark.parametrize("wild", [1e3, 1e15, 1e200])

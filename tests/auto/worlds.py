@@ -4,15 +4,15 @@ import numpy as np
 
 from driftwise.auto.data import Frame, Observations
 from driftwise.auto.pieces import made_at_once
-from driftwise.auto.rows import Row, Table
+from driftwise.auto.rows import Hypotheses, Row
 from driftwise.auto.sheaf import fold
-from driftwise.auto.window import Window
+from driftwise.auto.window import Readings
 from driftwise.gp.kernels import RBF, Level, Matern, Sum
 from driftwise.gp.time_kernels import Forgetting, MaternInTime
 
 KERNELS = (Sum(Matern(2.5, (0.3, 0.3)), Level(0.3)), Sum(RBF((0.4, 0.4)), Level(0.3)))
 TIMES = (Forgetting(0.0), Forgetting(0.03), MaternInTime(2.5, 20.0))
-TABLE = Table(KERNELS, TIMES, (0.01, 0.03, 0.1), parts=((0,), (1,)), dim=2)
+TABLE = Hypotheses(KERNELS, TIMES, (0.01, 0.03, 0.1), parts=((0,), (1,)), dim=2)
 
 
 def observations(n, *, seed=0, far=(), value=60.0, standardise=True, lowest=None):
@@ -35,7 +35,7 @@ def folded(rows, window, table=TABLE):
 
 
 def sheaf_of(data, rows, table=TABLE, known=None):
-    return folded(rows, Window.of(data, known), table)
+    return folded(rows, Readings.of(data, known), table)
 
 
 def row(kernel=0, time=TIMES[1], noise=0.03, **parts):

@@ -20,7 +20,7 @@ PLACE = 0.1  # times √d: radius within which observations count as made at one
 CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
 WIDTH = 0.25  # of the neighbourhood in which far readings are expected again, in parts of the space, times √(d/2)
 
-Units = tuple[tuple[int, float], ...]  # changes of the unit: the first number in a new one, and its factor
+UnitChanges = tuple[tuple[int, float], ...]  # changes of the unit: the first number in a new one, and its factor
 
 
 def _squared(part: float, d: int) -> float:
@@ -98,7 +98,7 @@ class Observations:
         some = replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
         return replace(some, settled=settled, own=selected(self.own, rows))
 
-    def in_unit_of(self, newest: Units) -> Observations:
+    def in_unit_of(self, newest: UnitChanges) -> Observations:
         """The same in the newest unit: rewards before each of these changes are multiplied by its factor."""
         if not newest:
             return self
@@ -210,7 +210,7 @@ class Memory:
         return bool(len(self.all) and self.informative.numbers[-1] < self.all.numbers[-1])
 
     @cached_property
-    def units(self) -> Units:
+    def units(self) -> UnitChanges:
         """The changes of the unit of rewards."""
         seen, frame = self.informative, self.all.frame
         if not frame.standardise:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, stdtr
 
-from driftwise.auto.window import Window
+from driftwise.auto.window import Readings
 from driftwise.records import Array
 
 SEEDED = 0.02  # π where nothing was read
@@ -74,7 +74,7 @@ class Judged:
     scale: Scale
 
 
-def judge(window: Window, regular: Array, first: NDArray[np.intp]) -> Judged:
+def judge(window: Readings, regular: Array, first: NDArray[np.intp]) -> Judged:
     """The mixture of `regular` log densities in the reward's unit, (R, w, n), with those of far readings.
 
     A row's first reading is as it is. Only readings that are not as a row expects are looked at one by one.
@@ -116,7 +116,7 @@ def _broad(u: Array) -> Array:
     return np.asarray(Scale.prior(len(u)).log_density(u))
 
 
-def place_rate(window: Window, share: Array, X: Array) -> tuple[Array, Array]:
+def place_rate(window: Readings, share: Array, X: Array) -> tuple[Array, Array]:
     """π at the rows of X and its gradient, for one vector of shares q: (m,), (m, d)."""
     g = window.near(X)
     total, far = 1 + g.sum(axis=1), SEEDED + g @ share

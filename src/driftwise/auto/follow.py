@@ -13,7 +13,7 @@ from driftwise.auto.rows import Row
 from driftwise.auto.search import FAINT, Pool, prior_of
 from driftwise.auto.sheaf import FAR, Sheaf, fold, targets_of
 from driftwise.auto.weights import path
-from driftwise.auto.window import Window
+from driftwise.auto.window import Readings
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower
 from driftwise.records import Array
 
@@ -23,7 +23,7 @@ EVERY = 8  # numbers: something may have happened at these in any case
 
 
 @dataclass(frozen=True, eq=False)
-class Followed:
+class Following:
     """Rows after all readings so far, with W for each; `known` readings were those of the search."""
 
     sheaf: Sheaf
@@ -33,21 +33,21 @@ class Followed:
     jitter: float = 0.0
 
     @classmethod
-    def of(cls, pool: Pool) -> Followed:
+    def of(cls, pool: Pool) -> Following:
         W, jitter = inverses(pool.sheaf)
         return cls(pool.sheaf, W, pool.weights, len(pool.sheaf.window), jitter)
 
     @property
-    def window(self) -> Window:
+    def window(self) -> Readings:
         return self.sheaf.window
 
-    def after(self, later: Observations) -> Followed:
+    def after(self, later: Observations) -> Following:
         """After one more reading; what may have happened at the one before it is a row from now on."""
         made = self._joined(later)
         number = int(self.window.data.numbers[-1]) if len(self.window) > self.known else 0
         return made.with_date(number) if number and (number % EVERY == 0 or self.surprised) else made
 
-    def _joined(self, later: Observations) -> Followed:
+    def _joined(self, later: Observations) -> Following:
         sheaf, window = self.sheaf, self.window.followed_by(later)
         if window.data.known_std is not None:
             return self._refolded(window)
@@ -81,7 +81,7 @@ class Followed:
         )
         return replace(self, sheaf=made, W=grown)
 
-    def _refolded(self, window: Window) -> Followed:
+    def _refolded(self, window: Readings) -> Following:
         """Where noise is known the scales of all rows change with each reading, and so do all factors."""
         sheaf = made_at_once(fold(self.sheaf.table, window, self.sheaf.rows, np.zeros(len(window), dtype=bool)))
         return replace(self, sheaf=sheaf, W=inverses(sheaf)[0])
@@ -96,7 +96,7 @@ class Followed:
         density = Pool(self.sheaf, self.weights).density
         return bool(density[-1] < np.median(density[-USUAL:]) - SURPRISE)
 
-    def with_date(self, number: int) -> Followed:
+    def with_date(self, number: int) -> Following:
         """With the rows for which something happened at this observation, which is not the newest."""
         table, window = self.sheaf.table, self.window
         undated = [i for i, row in enumerate(self.sheaf.rows) if not row.date]
@@ -115,7 +115,7 @@ class Followed:
         start = np.vstack([self.start, np.zeros((len(rows), self.start.shape[1]))])
         return replace(self, sheaf=sheaf, W=tuple(W), start=start)
 
-    def _shifted(self, head: int, row: Row) -> Followed:
+    def _shifted(self, head: int, row: Row) -> Following:
         """The row `head` with a shift since the search: the same up to its date, and then folded on."""
         data, first = self.window.data, int(self.sheaf.first[head])
         place, one = data.place(row.shift), self.sheaf.only([head])
@@ -124,7 +124,7 @@ class Followed:
             one.table, before, (row,), one.variances[:, :place], one.errors[:, :, :place], one.labels[:, :place]
         )
         W = self.W[head][: place - first, : place - first]
-        made = Followed(sheaf, (W,), np.ones((1, len(self.window.warps))), place)
+        made = Following(sheaf, (W,), np.ones((1, len(self.window.warps))), place)
         for i in range(place, len(data)):
             made = made._joined(data.only(np.arange(i, i + 1)))
         return made

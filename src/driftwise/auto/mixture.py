@@ -26,7 +26,7 @@ from driftwise.auto.follow import noises_of, z_of
 from driftwise.auto.horizon import bonus
 from driftwise.auto.rows import Row
 from driftwise.auto.sheaf import FAR, Sheaf
-from driftwise.auto.window import SHIFT, Window, in_time
+from driftwise.auto.window import SHIFT, Readings, in_time
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
 from driftwise.gp.slopes import weighted_gradient
@@ -88,7 +88,7 @@ class Mixture:
         return len(self.window)
 
     @property
-    def window(self) -> Window:
+    def window(self) -> Readings:
         return self.sheaf.window
 
     @property
@@ -286,7 +286,7 @@ class Mixture:
         T = in_time(self.rows, np.array([now]), window.data.clock)
         return tuple(self._predictor(i, row, now, window, T) for i, row in enumerate(self.rows))
 
-    def _predictor(self, i: int, row: Row, now: float, window: Window, T: Mapping[TimeKernel, Array]) -> Predictor:
+    def _predictor(self, i: int, row: Row, now: float, window: Readings, T: Mapping[TimeKernel, Array]) -> Predictor:
         f = int(self.sheaf.first[i])
         decay, level, variance = T[row.time][0, f:], np.zeros(len(window) - f), 0.0
         if row.level is not None:
@@ -307,7 +307,7 @@ class Mixture:
             row, f, self.weights[i], alpha, scale, 2 * float(a[i, -1]), decay, level, variance, W, bonus(row, age)
         )
 
-    def _imagined(self, row: Row, W: Array, window: Window) -> Array:
+    def _imagined(self, row: Row, W: Array, window: Readings) -> Array:
         new = len(self.data)
         A = window.covariance(row, window.in_space(self.sheaf.table, row, new), window.in_time([row], new), new)
         n = len(W)

@@ -13,9 +13,9 @@ import numpy as np
 from driftwise import checks, limits
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motion
-from driftwise.auto.follow import Followed
+from driftwise.auto.follow import Following
 from driftwise.auto.mixture import Mixture, Optimism
-from driftwise.auto.rows import CERTAIN, STRENGTH, Part, Table
+from driftwise.auto.rows import CERTAIN, STRENGTH, Hypotheses, Part
 from driftwise.auto.search import Search
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import check_kernel, check_size
@@ -52,19 +52,19 @@ class AutoState:
     before: AutoState | None  # the state one reading ago, if it had the same search
 
     @cached_property
-    def followed(self) -> Followed:
+    def followed(self) -> Following:
         """The rows of the search, after all readings since."""
         self._go_on()
         known, before = len(self.search.window), self.before
         self.before = None  # what it was needed for is done
         later = self.later
         if not len(later):
-            return Followed.of(self.search.pool)
+            return Following.of(self.search.pool)
         if before is not None and len(before.later) == len(later) - 1:
             return before.followed.after(later.only(np.arange(len(later) - 1, len(later))))
         if before is not None and len(before.later) == len(later):  # the newest reading is no information
             return before.followed
-        made = Followed.of(self.search.pool)
+        made = Following.of(self.search.pool)
         for i in range(len(later)):
             made = made.after(later.only(np.arange(i, i + 1)))
         assert made.known == known
@@ -161,11 +161,11 @@ class Auto:
         return cls(made, kernels, times, noises, *flags, width, window, max_step, units)
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> Hypotheses:
         parts = _parts(self.space) if self.ard else ()
         strength = CERTAIN if self.kernel_is_known else STRENGTH
         flags = (self.changes, self.cycles, self.moving_level)
-        return Table(self.kernels, self.times, self.noises, parts, self.space.dim, *flags, strength)
+        return Hypotheses(self.kernels, self.times, self.noises, parts, self.space.dim, *flags, strength)
 
     @property
     def span(self) -> int:

@@ -81,7 +81,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class Hypotheses:
     """The rows that are there from the start: kernels × times × noises; and what may be proposed beside them."""
 
     kernels: tuple[Kernel, ...]

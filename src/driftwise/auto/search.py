@@ -13,11 +13,11 @@ import numpy as np
 
 from driftwise.auto.data import Memory
 from driftwise.auto.pieces import Pieces, Piecework
-from driftwise.auto.rows import Row, Table
+from driftwise.auto.rows import Hypotheses, Row
 from driftwise.auto.sheaf import Labels, Sheaf, fold, nothing
-from driftwise.auto.warps import Units
+from driftwise.auto.warps import Standard
 from driftwise.auto.weights import path
-from driftwise.auto.window import Window
+from driftwise.auto.window import Readings
 from driftwise.records import Array
 
 LIGHT = 1e-7  # of all the weight: lighter rows leave
@@ -70,21 +70,21 @@ class Pool:
 class Search:
     """The whole table on the memory: which rows to follow until the next search, and their weights."""
 
-    whole: Table
+    whole: Hypotheses
     memory: Memory
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> Hypotheses:
         """The table; with one noise only if that of every reading is known, as its rows would all be the same."""
         noises = self.whole.noises
         known = self.memory.selected.all_known
         return replace(self.whole, noises=noises[len(noises) // 2 :][:1]) if known else self.whole
 
     @cached_property
-    def window(self) -> Window:
+    def window(self) -> Readings:
         frame = self.memory.all.frame
-        known = Units(*frame.past) if frame.past is not None else None if frame.standardise else Units()
-        return Window.of(self.memory.selected, known)
+        known = Standard(*frame.past) if frame.past is not None else None if frame.standardise else Standard()
+        return Readings.of(self.memory.selected, known)
 
     @cached_property
     def job(self) -> Piecework[Pool]:

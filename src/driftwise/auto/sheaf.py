@@ -20,8 +20,8 @@ from scipy.special import gammaln
 
 from driftwise.auto.far import Judged, judge
 from driftwise.auto.pieces import Pieces
-from driftwise.auto.rows import Row, Table
-from driftwise.auto.window import Window
+from driftwise.auto.rows import Hypotheses, Row
+from driftwise.auto.window import Readings
 from driftwise.gp.linalg import cholesky, solve_lower, whitened
 from driftwise.gp.noise import LEAST
 from driftwise.records import Array
@@ -40,8 +40,8 @@ Labels = NDArray[np.bool_]
 class Sheaf:
     """R rows on one window of n readings and w warps."""
 
-    table: Table
-    window: Window
+    table: Hypotheses
+    window: Readings
     rows: tuple[Row, ...]
     variances: Array  # L_ii² without FAR: (R, n)
     errors: Array  # t_i less its forecast: (R, w, n)
@@ -130,12 +130,14 @@ def gamma_ratio(a: Array) -> Array:
     return gammaln(a + 0.5) - gammaln(a)
 
 
-def nothing(table: Table, window: Window) -> Sheaf:
+def nothing(table: Hypotheses, window: Readings) -> Sheaf:
     n, w = len(window), len(window.warps)
     return Sheaf(table, window, (), np.ones((0, n)), np.zeros((0, w, n)), np.zeros((0, n), dtype=bool))
 
 
-def fold(table: Table, window: Window, rows: Sequence[Row], labels: Labels, best: float = -math.inf) -> Pieces[Sheaf]:
+def fold(
+    table: Hypotheses, window: Readings, rows: Sequence[Row], labels: Labels, best: float = -math.inf
+) -> Pieces[Sheaf]:
     """These rows on a window. `labels` are a first guess of what is far, (n,); `best` is a log likelihood to beat.
 
     What is far follows from the forecasts, and these from what is far. In the order of the log both are determined by
@@ -174,7 +176,7 @@ def fold(table: Table, window: Window, rows: Sequence[Row], labels: Labels, best
     return made
 
 
-def factor(table: Table, window: Window, row: Row, A: Array, far: Labels) -> tuple[Array, Array, Array | None]:
+def factor(table: Hypotheses, window: Readings, row: Row, A: Array, far: Labels) -> tuple[Array, Array, Array | None]:
     """L_ii² without FAR, the errors of the forecasts, and the part of the variance that is noise of a known size."""
     f = window.first(row)
     targets = targets_of(table, window, row)[:, f:]
@@ -194,7 +196,7 @@ def factor(table: Table, window: Window, row: Row, A: Array, far: Labels) -> tup
     return np.maximum(np.square(pivots) - FAR * far, LEAST), z * pivots + left, known
 
 
-def targets_of(table: Table, window: Window, row: Row) -> Array:
+def targets_of(table: Hypotheses, window: Readings, row: Row) -> Array:
     """Less what is known of the row's mean: (w, n)."""
     mean = table.mean(row, window.data.X)
     return window.targets if mean is None else window.targets - mean

@@ -18,7 +18,7 @@ DEAD = -1e3  # log slope of a reading that a warp cannot take: the warp has no w
 
 
 @dataclass(frozen=True)
-class Units:
+class Standard:
     """v = (y − location)/scale."""
 
     location: float = 0.0
@@ -28,16 +28,16 @@ class Units:
         return (y - self.location) / self.scale
 
 
-def robust(y: Array, weights: Array) -> Units:
+def robust(y: Array, weights: Array) -> Standard:
     """The weighted median and 1.48 times the weighted median deviation of rewards."""
     if not len(y):
-        return Units()
+        return Standard()
     location = _median(y, weights)
     scale = MAD * _median(np.abs(y - location), weights)
     tiny = 1e-12 * abs(location)
     if not scale > tiny:  # most are equal: the others are all the information there is
         scale = float(np.sqrt(weights @ np.square(y - location) / weights.sum()))
-    return Units(location, scale if scale > max(tiny, 1e-300) else 1.0)
+    return Standard(location, scale if scale > max(tiny, 1e-300) else 1.0)
 
 
 def _median(values: Array, weights: Array) -> float:
@@ -54,7 +54,7 @@ class Warp:
     """t = (u(y) − middle)/spread, from a monotone u."""
 
     name: str
-    units: Units
+    units: Standard
     middle: float = 0.0
     spread: float = 1.0
     low: float = -np.inf  # the targets that were seen
@@ -124,7 +124,7 @@ class Arsinh(Warp):
         return (np.arcsinh(v) - self.middle) / self.spread
 
 
-def warps_of(y: Array, weights: Array, *, known: Units | None = None) -> tuple[Warp, ...]:
+def warps_of(y: Array, weights: Array, *, known: Standard | None = None) -> tuple[Warp, ...]:
     """The warps for these rewards; with `known` units none but the identity."""
     if known is not None:
         return (Warp("identity", known),)

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from driftwise.auto.data import Observations
-from driftwise.auto.rows import Row, Table
-from driftwise.auto.warps import Units, Warp, robust, warps_of
+from driftwise.auto.rows import Hypotheses, Row
+from driftwise.auto.warps import Standard, Warp, robust, warps_of
 from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array
 
@@ -20,15 +20,15 @@ WHOLE = 4096.0  # gaps up to which kernels of time are tabulated if all gaps are
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
+class Readings:
     """n readings on w warps."""
 
     data: Observations
     warps: tuple[Warp, ...]
-    units: Units
+    units: Standard
 
     @classmethod
-    def of(cls, data: Observations, known: Units | None) -> Window:
+    def of(cls, data: Observations, known: Standard | None) -> Readings:
         weights = data.place_weights if len(data) else np.zeros(0)
         units = robust(data.y, weights) if known is None else known
         plain = data.known_std is not None
@@ -37,7 +37,7 @@ class Window:
     def __len__(self) -> int:
         return len(self.data)
 
-    def followed_by(self, later: Observations) -> Window:
+    def followed_by(self, later: Observations) -> Readings:
         """With further readings, on the same warps."""
         return replace(self, data=self.data.followed_by(later))
 
@@ -101,7 +101,7 @@ class Window:
             A[max(place - new, 0) :, place:] += SHIFT
         return A
 
-    def in_space(self, table: Table, row: Row, new: int = 0) -> Array:
+    def in_space(self, table: Hypotheses, row: Row, new: int = 0) -> Array:
         return table.kernel(row)(self.data.X[new:], self.data.X)
 
     def in_time(self, rows: Iterable[Row], new: int = 0) -> dict[TimeKernel, Array]:
