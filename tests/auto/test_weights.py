@@ -102,13 +102,13 @@ def test_the_prior_prices_what_rows_assume_and_dates_have_none():
     assert (prior[4:] == 0).all()
 
 
-def test_a_new_function_is_as_likely_as_another_level():
+def test_both_rows_of_a_new_function_are_twice_as_likely_as_another_level():
     rows = (row(), *TABLE.dated(row(), 11))
     sheaf = sheaf_of(DATA, rows)
     prior = prior_of(rows, 2)
     entered = path(sheaf, prior, prior, 0)[10].sum(axis=1)
     share = HAZARD * 26
-    np.testing.assert_allclose(entered, [1 - share, share / 4, share / 4, share / 2])
+    np.testing.assert_allclose(entered, [1 - share, 0.4 * share, 0.4 * share, 0.2 * share])
 
 
 def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
@@ -119,6 +119,6 @@ def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
     assert [found[place][1] for place in (10, 15)] == [HAZARD * 26 / 2] * 2
     entered = path(sheaf, prior, prior, 0)
     assert (entered[9, 4:] == 0).all()
-    assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13 * 0.5)  # a new function, and no row of another level
+    assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13)
     assert (entered[14, 6] == 0).all()
-    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13)
+    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13 * 0.5)  # another level, and no row of a new function

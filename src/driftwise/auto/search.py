@@ -135,7 +135,8 @@ class Search:
         w = pool.of_row
         order = np.argsort(-w, kind="stable")[:most]
         [head] = pool.heaviest(1, lambda row: not row.date)
-        family = [i for i, row in enumerate(pool.rows) if row.family == head.family and not row.date]
+        its = {replace(head, time=time) for time in self.table.times}
+        family = [i for i, row in enumerate(pool.rows) if row in its]
         order = np.union1d(order[w[order] >= least * w.max()], family)  # how the function moves may change at any time
         if len(order) == len(w):
             return pool
