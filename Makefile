@@ -26,19 +26,19 @@ live: .venv/ready
 		|| { echo "make live needs prometheus; on Debian or Ubuntu: sudo apt-get install prometheus"; exit 1; }
 	$(BIN)/python examples/live/run.py $(ARGS)
 
-# Processes that test at a time: one more than cores, since many tests wait for processes, servers and disks.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Processes that test at a time: two more than cores, since many tests wait for processes, servers and disks.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST  := bin/pytest -n $(WORKERS) --dist worksteal
 
 # All tests that are not marked slow, in at most three minutes on two idle cores.
-test: .venv/ready
+test: .venv/compiled
 	.venv/$(PYTEST) -m "not slow" --durations=10
 
 # For a night, and before a release: the slow tests too (kills, interrupts, damage, the fuzz, browsers, long runs), with
 # all the programs and packages that some tests need; the steps that Numba compiles; the oldest and the newest versions.
 # One that fails does not stop the others.
 test-all:
-	@echo "make test-all takes about 40 minutes on two idle cores, and 3 GB."
+	@echo "make test-all takes 15 minutes on two idle cores, twice as long beside other work, and 3 GB."
 	.ci/programs
 	@$(MAKE) --no-print-directory --keep-going test-everything test-compiled test-lowest test-newest
 
@@ -67,7 +67,7 @@ smoke-lowest smoke-newest: smoke-%: .venv-%/ready
 	.venv-$*/$(PYTEST) -q -m "not slow" $(LENIENT) $(SMOKE)
 
 # The share of lines and branches that `make test` runs, for each package. What runs in other processes is not counted.
-coverage: .venv/ready
+coverage: .venv/compiled
 	.venv/$(PYTEST) -q -m "not slow" --cov --cov-report=json:build/coverage.json
 	$(BIN)/python .ci/coverage.py build/coverage.json
 
@@ -140,6 +140,11 @@ clean:
 
 .venv/ready: .venv/demo
 	.venv/$(PIP) -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# What tests import is compiled once, when they are collected, and not by each of the processes that test.
+.venv/compiled: .venv/ready
+	$(BIN)/pytest --collect-only -q >/dev/null || true
 	@touch $@
 
 # Ray is heavy, PostgreSQL is a program, and gRPC reads a protocol: what cannot be installed is skipped by its tests.

@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-SLOW = {"live-service.md", "radio.md"}  # pages, which have no place for a mark
+SLOW = {"live-service.md", "price.md", "radio.md", "researcher.md"}  # pages, which have no place for a mark
 HOMES = ("driftwise.study.opening.", "driftwise.study.ask_tell.", "driftwise.study.study.")
 
 

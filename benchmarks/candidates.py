@@ -152,7 +152,7 @@ def errors(window: int, *, noise: float) -> tuple[float, float]:
         x = policy.choose(state, Ask(t, float(t)))
         state = policy.update(state, Observation(t, float(t), tuple(x.tolist()), world.observe(t, x)))
         if t % 97 == 0 or t % 512 == 511:  # the second: just before everything is computed afresh
-            mean, var = dense.posterior(state.where, state.Y[:, 0])
+            mean, var = dense.posterior(state.where, state.y)
             worst = np.maximum(worst, [np.abs(mean - state.mean[0]).max(), np.abs(var - state.var).max()])
     return float(worst[0]), float(worst[1])
 

@@ -14,14 +14,15 @@ import numpy as np
 import torch
 
 from driftwise import RBF, Candidates, Fleet
-from driftwise.fleet.gpu import MOVE_WARPS, WARPS, GpuBeliefs, gpu_engine
-from driftwise.fleet.gpu_kernels import leave_and_enter, move
+from driftwise.fleet import gpu
+from driftwise.fleet.gpu import GpuBeliefs, gpu_engine
 from driftwise.fleet.streams import Streams
 from driftwise.fleet.windowed import Terms, terms_of
 from driftwise.gp.kernels import Kernel
 from driftwise.policies.window import Window
 
 W, N = 64, 256
+PROFILED = 8  # steps, over which A⁻¹ is written as often as ever
 KERNEL = RBF(0.1)
 POINTS = np.linspace(0, 1, N)[:, None]
 
@@ -53,32 +54,37 @@ def filled(streams: int, noise: float) -> GpuBeliefs:
 
 
 def on_the_card(streams: int, noise: float = 0.1) -> dict[str, float]:
-    """Milliseconds of a step, of its parts, and of reading and writing w × w numbers for each stream."""
+    """Milliseconds of a step, of its kernels, and of reading and writing w × w numbers for each stream."""
     b, r = filled(streams, noise), streams
     slots, where = torch.arange(r, device="cuda"), torch.randint(0, N, (r,), device="cuda", dtype=torch.int32)
     counts, places = torch.full_like(where, W), torch.zeros_like(where)
     y, beta = torch.randn(r, device="cuda", dtype=torch.float64), torch.full((r,), 2.0, device="cuda").double()
-    spread, scalars = torch.zeros(2 * r, N, device="cuda").double(), torch.zeros(r, 6, device="cuda").double()
-    swept, whole = torch.empty_like(spread), torch.empty(r, W * W, device="cuda", dtype=torch.float64)
-    entered = torch.empty(r, W, device="cuda", dtype=torch.float64)
-    copy, surprise = torch.empty_like(whole), torch.empty_like(y)
-    parts: dict[str, Callable[[], object]] = {
-        "step": lambda: b.step(slots, counts, places, where, y, beta),
-        "inverses": lambda: leave_and_enter[(r,)](
-            slots, counts, places, where, y, b.P, b.where, b.Y, b.kernel, b.noise, entered, spread, scalars, N,
-            w=W, H=W // 2, N=N, REFINED=b.terms.refined, num_warps=WARPS,
-        ),
-        "product": lambda: torch.mm(spread, b.kernel, out=swept),
-        "mean and variance": lambda: move[(r,)](
-            slots, where, y, beta, swept, scalars, b.units, b.prior, b.mean, b.var, b.best, surprise, b.noise, N,
-            q=1, N=N, num_warps=MOVE_WARPS,
-        ),
-        "floor": lambda: copy.copy_(whole),
-    }  # fmt: skip
-    found = {name: milliseconds(call) for name, call in parts.items()}
+    whole = torch.empty(r, W * W, device="cuda", dtype=torch.float64)
+    copy = torch.empty_like(whole)
+
+    def step() -> None:
+        b.step(slots, counts, places, where, y, beta)
+        places.add_(1).remainder_(W)
+
+    found = {"step": milliseconds(step), "floor": milliseconds(lambda: copy.copy_(whole))}
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(PROFILED):
+            step()
+        torch.cuda.synchronize()
+    for event in sorted(profile.key_averages(), key=lambda each: -each.self_device_time_total)[:4]:
+        found[event.key[:24]] = event.self_device_time_total / 1e3 / PROFILED
     windows = b.windows(np.arange(r))
     found["afresh"] = milliseconds(lambda: b.fill(np.arange(r), np.full(r, W, np.int32), *windows), 1)
     return found
+
+
+def lazily(steps: int, streams: int = 65_536) -> float:
+    """Millions of decisions a second if A⁻¹ is written every so many steps."""
+    given, gpu.LAZY = gpu.LAZY, steps
+    try:
+        return streams / on_the_card(streams)["step"] / 1e3
+    finally:
+        gpu.LAZY = given
 
 
 def from_the_host(streams: int) -> float:
@@ -146,6 +152,8 @@ def main() -> None:
         found = on_the_card(streams)
         print(f"{streams:,} streams: {streams / found['step'] / 1e3:.1f} M decisions a second; milliseconds:", end=" ")
         print(", ".join(f"{name} {value:.3f}" for name, value in found.items()))
+    for steps in (1, 2, 4, 8):
+        print(f"65,536 streams, inverses written every {steps} steps: {lazily(steps):.1f} M decisions a second")
     step = on_the_card(65_536, 0.001)["step"]
     print(f"65,536 streams, noise 0.001: {65_536 / step / 1e3:.1f} M decisions a second")
     for streams in (16_384, 65_536, 131_072):

@@ -22,6 +22,7 @@ def test_the_interval_is_as_wide_as_processes_differ():
     assert high - low > 0.05
 
 
+@pytest.mark.slow
 def test_a_tree_answers_for_itself_or_is_refused(tmp_path):
     with running(HERE, tmp_path) as tree:
         assert set(tree("sw-gp-ucb", "memory")) == {"ask", "tell", "ask, CPU", "tell, CPU"}

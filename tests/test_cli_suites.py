@@ -50,7 +50,7 @@ def test_json_has_everything_and_quick_its_sizes():
 def test_an_unknown_suite_is_named_in_one_line():
     result = suites("dengue")
     assert result.exit_code != 0
-    assert "no suite is called 'dengue'; there are bogunovic" in " ".join(result.stderr.split())
+    assert "no suite is called 'dengue'; did you mean 'deng'? there are bogunovic" in " ".join(result.stderr.split())
 
 
 def test_every_suite_and_every_kind_of_change_is_on_the_page():

@@ -36,6 +36,7 @@ def test_live_price_ends_at_the_best_price(capsys):
     assert abs(charged - best) < 0.4  # where demand is 1% below its maximum
 
 
+@pytest.mark.slow
 def test_daily_cycle_finds_the_period_and_forecasts_with_it(capsys):
     text = said("daily_cycle.py", capsys)
     assert "period: 24.0 hours" in text
@@ -44,6 +45,7 @@ def test_daily_cycle_finds_the_period_and_forecasts_with_it(capsys):
     assert all(abs(float(chosen) - float(best)) < 0.05 for chosen, best in pairs)
 
 
+@pytest.mark.slow
 def test_compare_policies_shows_that_gp_ucb_is_left_behind(capsys):
     text = said("compare_policies.py", capsys)
     found = re.findall(r"^(\S+) +([\d.]+) +\(95%: ([\d.]+) to ([\d.]+)\)$", text, re.MULTILINE)

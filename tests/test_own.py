@@ -159,6 +159,7 @@ def test_a_study_in_a_file_is_opened_by_another_process(tmp_path):
     assert told.returncode == 0, told.stderr
 
 
+@pytest.mark.slow
 def test_a_study_whose_module_is_missing_says_so(tmp_path):
     file = tmp_path / "own.study"
     dw.Study("s", LINE, policy=POLICY, path=file)
@@ -217,6 +218,7 @@ def results(engine):
     return [answer.value.result for answer in sorted(answers, key=lambda answer: answer.number)]
 
 
+@pytest.mark.slow
 def test_joblib_workers_find_them():
     assert results(Joblib(2)) == results(serial)
     assert [o.result for o in perform_all(trials(), workers=2)] == results(serial)
@@ -274,6 +276,7 @@ def test_entry_points_are_names_like_the_others(tmp_path, monkeypatch):
     assert json.loads(study.description.to_json())["policy"]["type"] == POLICY
 
 
+@pytest.mark.slow
 def test_entry_points_are_listed_with_their_package(tmp_path):
     path = (SOURCE, installed(tmp_path))
     listed = command("policies", path=path)

@@ -52,7 +52,7 @@ def main() -> None:
     given = parser.parse_args()
     keys, rng, earned = [f"kiosk-{i}" for i in range(given.machines)], np.random.default_rng(0), list[float]()
     with serving(given.port) as address:
-        fleet = RemoteFleet("kiosks", address)  # which waits until the service answers
+        fleet = RemoteFleet("kiosks", address, timeout=60)  # which waits until the service answers
         began = time.perf_counter()
         for day in range(given.days):
             batch = fleet.ask(keys)

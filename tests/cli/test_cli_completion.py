@@ -59,6 +59,7 @@ def test_the_names_of_studies_are_completed(words, tmp_path, monkeypatch):
     assert completed(words).stdout.split() == (["profits"] if "other" in words else ["prices"])
 
 
+@pytest.mark.slow
 def test_where_there_is_no_study_none_is_completed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for path in ("none.db", "http://127.0.0.1:9", "postgresql://127.0.0.1:9/none"):

@@ -83,7 +83,7 @@ def test_the_library_opens_what_the_shell_made(good):
         ("--limit 'p99_ms<=fast'", "a limit is written as p99_ms<=200"),
         ("--limit 'p99_ms<=1' --limit 'p99_ms<=2'", "two limits on the same side"),
         ("--limit 'p99_ms<=1' --limit 'p99_ms>=2'", "low must be below high"),
-        ("--safe", "safe=True needs limits"),
+        ("--safe", "--safe needs limits"),
         ("--safe --limit 'p99_ms<=200' --start workers=4", "'cache_mb' is missing"),
         ("--delta 2", "delta must be"),
         ("--context-float workers=0:1", "'workers' in both"),

@@ -24,11 +24,18 @@ PRICES = "study create prices --float price=5:20 --policy sw-gp-ucb"
         ("study create other --float x=0:1 --safe", "--safe needs limits"),
         ("study ask prices --context a=1", "the study has no context, got {'a': 1}; leave it out"),
         ("study create other --float x=0:1 --path old.db --token t", "leave it out for a file"),
+        ("study create other --float x=0:1 --policy r-perp", "give candidates, or Int and Choice parameters"),
+        ("fleet create prices --float x=0:1 --shards 3", "with shards=2, now 3; leave this out, or take another name"),
+        (
+            "fleet create other " + " ".join(f"--float x{i}=0:1" for i in range(99)),
+            "99 of them of numbers; give candidates",
+        ),
     ],
 )
 def test_advice_names_the_options_of_the_command_line(good, refused, line, advice):
     good(PRICES)
-    said = refused(line)
+    good("fleet create prices --float x=0:1 --shards 2")
+    said = refused(line, code=1 if "fleet create prices" in line else 2)
     assert advice in said
     said += refused("study create prices --float price=5:30", code=1)
     assert "leave these out, or take another name" in said
@@ -66,6 +73,7 @@ def test_the_library_asks_too_and_never_guesses(served, tmp_path):
 
 def test_a_service_that_may_not_be_open_says_nothing_of_serving(call, monkeypatch):
     monkeypatch.setattr(run.uvicorn.Server, "run", lambda self: None)
+    monkeypatch.setattr(run.logs, "set_up", lambda level: None)  # logs of this process are other tests'
     refused = call("serve --host 0.0.0.0 --port 0")
     assert refused.exit_code == 2
     assert "without a token the host must be this machine" in refused.stderr

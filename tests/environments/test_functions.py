@@ -25,6 +25,7 @@ PUBLISHED = {
     "powell": (4, -4, 5, 0.0),
 }
 MOVING = [name for name, F in FUNCTIONS.items() if not F.separable]
+BY_BRUTE_FORCE = [pytest.param(name, marks=[pytest.mark.slow] * (name in ("eggholder", "griewank"))) for name in MOVING]
 
 
 def test_they_are_the_eleven_published():
@@ -64,7 +65,7 @@ def test_what_is_called_separable_is_best_at_its_argmax_whatever_the_time(name):
         assert w.value(t, w.best_x(t)[None])[0] == w.best(t)
 
 
-@pytest.mark.parametrize("name", MOVING)
+@pytest.mark.parametrize("name", BY_BRUTE_FORCE)
 def test_the_optimum_over_time_is_known_to_1e_6(name):
     """Against a dense scan and SciPy's L-BFGS-B from its best points and from the function's own anchors."""
     w = swept(name)

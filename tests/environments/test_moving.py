@@ -61,6 +61,7 @@ def test_on_candidates_the_optimum_and_the_sup_variation_are_exact():
     assert w.sup_variation(1) == 0
 
 
+@pytest.mark.slow
 def test_on_a_box_the_optimum_is_known_to_1e_6():
     w = world(space=Box.of({"a": Float(0, 1), "b": Float(0, 1)}))
     axis = np.linspace(0, 1, 401)

@@ -75,7 +75,7 @@ def test_the_best_is_that_of_the_best_block():
     [
         ({f"x{i}": dw.Float(0, 1) for i in range(65)}, "at most 64 coordinates.*got 65 coordinates"),
         ({"a": dw.Choice(list(range(60))), "b": dw.Choice(list(range(60)))}, "a Float or an Int"),
-        ({"a": dw.Choice([str(i) for i in range(40)]), "b": dw.Choice([str(i) for i in range(99)])}, "Candidates"),
+        ({"a": dw.Choice([str(i) for i in range(40)]), "b": dw.Choice([str(i) for i in range(99)])}, "give candidates"),
     ],
 )
 def test_boxes_that_points_cannot_cover_are_refused(space, words):

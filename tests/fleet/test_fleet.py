@@ -235,7 +235,7 @@ def test_another_definition_is_refused(tmp_path):
     made("numpy", path=tmp_path).close()
     with pytest.raises(ConflictError, match=r"fleet 'test' already exists with different settings: .*12.*13"):
         made("numpy", path=tmp_path, window=13)
-    with pytest.raises(ConflictError, match=r"already exists with shards=1, now 2; open it without this"):
+    with pytest.raises(ConflictError, match=r"already exists with shards=1, now 2; leave this out"):
         made("numpy", path=tmp_path, shards=2)
 
 
@@ -255,6 +255,7 @@ def test_the_shard_of_a_key_is_for_ever():
         shard_of(["a", ["b"]], 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [0, 2])
 def test_shards_make_no_difference(processes):
     keys = [f"k{i}" for i in range(9)]
@@ -271,6 +272,7 @@ def test_shards_make_no_difference(processes):
             several.recommend(["x"])
 
 
+@pytest.mark.slow
 def test_a_process_that_died_comes_back(tmp_path):
     with made("numpy", shards=2, processes=2, path=tmp_path) as fleet:
         keys = list("abcdef")

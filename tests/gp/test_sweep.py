@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from driftwise.gp import sweep
 from driftwise.gp.linalg import aligned
+from driftwise.gp.window import sweep
 
 FITS, TOO_LARGE = (20, 301), (401, 1_301)  # of kernel rows; neither length is a multiple of a cache line
 

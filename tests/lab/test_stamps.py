@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from driftwise.lab.engine import Done, Reply
 from driftwise.lab.experiment import ELSEWHERE, conduct
 from driftwise.lab.named import environments
 from driftwise.lab.results import Folder, failures, read
-from driftwise.lab.stamps import stamp
+from driftwise.lab.stamps import is_sent, stamp
 from driftwise.lab.trials import Contender, Trial, TrialOutcome, name_of
 from own import SOURCE, command
 
@@ -126,6 +127,49 @@ def test_a_result_of_other_code_than_was_asked_for_is_a_failure(tmp_path):
     assert failures(tmp_path) == {trial.key: ELSEWHERE}
 
 
+SCRIPT = """
+from dataclasses import dataclass
+import driftwise as dw
+from driftwise.lab.cases import Case, Suite
+from driftwise.lab.engine import engine
+from driftwise.lab.experiment import conduct, plan
+from driftwise.lab.results import Folder
+from driftwise.lab.trials import Contender
+
+@dataclass(frozen=True)
+class Mine(Contender):
+    pass
+
+def world(*, seed, horizon):
+    return dw.environment("still", seed=seed)
+
+if __name__ == "__main__":
+    trials = plan([Suite("s", "", "", "", (Case("c", world, 5, 2),))], [Mine("r", "random")])
+    for name in ("serial", "joblib"):
+        with Folder(name) as folder:
+            account = conduct(trials, folder, engine(name, jobs=2))
+        print(account.done, account.failed)
+"""
+
+
+def test_code_of_a_script_is_the_same_in_other_processes(tmp_path):
+    """They cannot import it, and so have it from the script as it is there."""
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "2 0\n2 0\n", done.stderr
+    one, two = ((tmp_path / name / "results.jsonl").read_bytes() for name in ("serial", "joblib"))
+    assert one == two
+
+
+def test_what_was_sent_is_told_apart_from_what_has_a_name():
+    def local(): ...
+
+    made = partial(dw.environment, name="still")
+    assert not is_sent(dw.RBF(0.2), sorted, str.upper, made, Contender("it", "sw-gp-ucb"), None, 3)
+    for code in (local, partial(local), (dw.RBF, local), partial(dw.environment, name=local), type("A", (), {})()):
+        assert is_sent(code)
+
+
 def test_where_all_runs_failed_the_table_says_so(tmp_path):
     with Folder(tmp_path) as out:
         out.failed("s/c T=1 p seed=0000 code=0", "why")
@@ -203,7 +247,5 @@ def test_a_stamp_is_the_same_in_every_process_and_told_apart_by_values():
     script = (
         "from driftwise.lab import stamps; import driftwise as dw; print(stamps.stamp(dw.RBF(0.2), sorted, {1: 2}))"
     )
-    import subprocess
-
-    said = {subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout for _ in range(2)}
-    assert said == {stamp(dw.RBF(0.2), sorted, {1: 2}) + "\n"}
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+    assert said == stamp(dw.RBF(0.2), sorted, {1: 2}) + "\n"

@@ -19,6 +19,8 @@ ZOO = SUITES["drift-zoo"].cases  # on six spaces, one after the other, every kin
 EACH_KIND = [case for i, case in enumerate(ZOO) if i % KINDS % 6 == i // KINDS]  # once, and three on each space
 ON_BOXES = [case for i, case in enumerate(ZOO[3 * KINDS :]) if i % KINDS % 3 == i // KINDS]
 OTHERS = [case for s in SUITES.values() for case in s.cases if s.name != "drift-zoo"]
+LONG = ("matern/epsilon=0.001", "matern/epsilon=0.01", "late-departures", "one-change")
+PLAYED = [pytest.param(case, marks=[pytest.mark.slow] * (case.name in LONG)) for case in [*OTHERS, *EACH_KIND]]
 
 
 def needs(case):
@@ -63,7 +65,7 @@ def test_one_case_of_each_kind_is_chosen():
     assert len(EACH_KIND) == len(kinds) == KINDS
 
 
-@pytest.mark.parametrize("case", [*OTHERS, *EACH_KIND], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", PLAYED, ids=lambda case: case.name)
 def test_every_case_can_be_played(case):
     """Told its kernel and noise, by a policy that does not learn, one with a window and one that models time."""
     needs(case)

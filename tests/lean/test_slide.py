@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from driftwise import Candidates, policy
-from driftwise.lean.slide import Beliefs, after, begun_again, foreseen, imagined, slide
+from driftwise.gp.window.density import shape_and_rate
+from driftwise.gp.window.experts import Beliefs, HeldSlots, after, begun_again, foreseen, imagined, slide
 from driftwise.lean.step import LeanState, moments, observe
-from driftwise.lean.weigh import shape_and_rate
 from driftwise.records import Ask, Observation
 from lean_bank import KERNELS, NOISES, POINTS, bank, covariance, run
 
@@ -50,9 +50,9 @@ def test_pending_candidates_count_as_if_they_were_answered():
     *_, (state, number) = run(made, 15, keys=1)
     pending, now = np.array([[3, 7, 3]]), number + 1
     b = state.at(made, now)
-    said = b.explained + imagined(made, b, state.held.where, state.held.ages(now), pending)
+    said = b.explained + imagined(made.experts, b, state.held.at(now), pending)
     rewards = moments(made, state, now, pending, level=True)
-    a, rate = shape_and_rate(b, state.units)
+    a, rate = shape_and_rate(b, *state.units[:2])
     for s, d in np.ndindex(*made.shares.shape):
         held = np.flatnonzero(np.diagonal(b.inverse[0, s, d]) > 0)
         where, times_of = np.append(state.held.where[0, held], pending[0]), state.held.number[0, held]
@@ -107,19 +107,20 @@ def test_one_expert_chooses_as_the_policy_that_it_is(name, options, epsilon):
         kernels=KERNELS[:1], noises=NOISES[:1], forgetting=(epsilon,), restarts=0, trends=(), levels=(), window=window
     )
     peer = policy(name, Candidates(POINTS), kernel=KERNELS[0], noise=NOISES[0], width=2.0, **options)
-    rng, theirs, ours = np.random.default_rng(3), peer.start(), Beliefs.prior(made, 1)
+    rng, theirs, ours = np.random.default_rng(3), peer.start(), Beliefs.prior(made.experts, 1)
     where, Y, ages = np.zeros((1, window), np.intp), np.zeros((1, window, 2)), np.zeros((1, window))
     for t in range(1, 61):
-        now = after(made, ours, np.ones(1))
-        score = now.mean[0, 0, 0, 0] + 2.0 * np.sqrt(np.maximum(made.variance[0] - now.explained[0, 0, 0], 0.0))
+        now = after(made.experts, ours, np.ones(1))
+        score = now.mean[0, 0, 0, 0] + 2.0 * np.sqrt(np.maximum(made.experts.variance[0] - now.explained[0, 0, 0], 0.0))
         x = peer.choose(theirs, Ask(t, float(t)))
         j = int(np.argmax(score)) if t > 1 else 0
         assert x.tolist() == POINTS[j].tolist()
         y = float(np.sin(7 * x[0] + t / 20) + 0.1 * rng.standard_normal())
         theirs = peer.update(theirs, Observation(t, float(t), tuple(x.tolist()), y))
         slot, ages = (t - 1) % window, ages + 1
-        of = foreseen(made, now, where, Y, ages, np.array([j]))
-        ours = slide(made, now, where, Y, ages, np.array([slot]), np.array([j]), np.array([y]), of)
+        held = HeldSlots(where, Y, ages)
+        of = foreseen(made.experts, now, held, np.array([j]))
+        ours = slide(made.experts, now, held, np.array([slot]), np.array([j]), np.array([y]), of)
         where[0, slot], Y[0, slot], ages[0, slot] = j, (y, 1.0), 0.0
 
 
@@ -137,7 +138,7 @@ def test_to_begin_again_is_to_know_nothing():
     *_, (state, _) = run(made, 9)
     which = np.zeros((2, *made.shares.shape), dtype=bool)
     which[1, 0, made.renewed.start] = True
-    fresh, nothing = begun_again(state.beliefs, which), Beliefs.prior(made, 2)
+    fresh, nothing = begun_again(state.beliefs, which), Beliefs.prior(made.experts, 2)
     for got, before, empty in zip(fresh, state.beliefs, nothing, strict=True):
         if got.shape[2] == which.shape[2]:
             np.testing.assert_array_equal(got[which], empty[which])

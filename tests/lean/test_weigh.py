@@ -6,11 +6,10 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import gamma, multivariate_normal
 
-from driftwise.auto.weights import fixed_share
-from driftwise.lean.bank import STRENGTH
-from driftwise.lean.slide import foreseen
+from driftwise.gp.window.density import STRENGTH, log_density
+from driftwise.gp.window.experts import foreseen
 from driftwise.lean.step import LeanState, observe
-from driftwise.lean.weigh import log_densities, weigh
+from driftwise.lean.weigh import RARE, SHARE, weigh
 from driftwise.lean.window import Units
 from lean_bank import POINTS, bank, covariance, run
 
@@ -41,9 +40,9 @@ def test_the_density_of_a_reward_is_that_of_all_scales_of_the_signal_together():
     made = bank()
     *_, (state, number) = run(made, 7, keys=1)
     now, where, y = number + 2, 4, 1.3
-    b, held = state.at(made, now), state.held
-    of = foreseen(made, b, held.where, held.Y, held.ages(now), np.array([where]))
-    log_p = log_densities(made, b, UNITS, of, np.array([y]))
+    b = state.at(made, now)
+    of = foreseen(made.experts, b, state.held.at(now), np.array([where]))
+    log_p = log_density(made.experts, b, UNITS.location, UNITS.scale, of, np.array([y]))
     for s, d in np.ndindex(*made.shares.shape):
         given = integrated(made, state, s, d, where, now[0], None)
         both = integrated(made, state, s, d, where, now[0], y)
@@ -51,15 +50,19 @@ def test_the_density_of_a_reward_is_that_of_all_scales_of_the_signal_together():
 
 
 def test_weights_follow_the_densities_by_fixed_share():
-    """As `auto` has it, expert by expert; a shape is a family."""
+    """Expert by expert, with the matrix of who gives weight to whom; a shape is a family."""
     made, rng = bank(), np.random.default_rng(2)
     log_p = rng.normal(0, 2, size=(30, *made.shares.shape))
     prior, families = made.shares.ravel(), np.repeat([0, 1], made.shares.shape[1])
-    weights = np.broadcast_to(made.shares, (1, *made.shares.shape))
+    weights, path = np.broadcast_to(made.shares, (1, *made.shares.shape)), prior
+    same = families[:, None] == families
+    moves = (1 - SHARE - RARE) * np.eye(len(prior)) + RARE * prior
+    moves += SHARE * same * prior / (same @ prior)[:, None]
     for each in log_p:
         weights = weigh(made, weights, each[None])
-    path = fixed_share(log_p.reshape(30, -1).T, prior, prior, families)
-    np.testing.assert_allclose(weights.ravel(), path[-1], rtol=1e-12)
+        posterior = path * np.exp(each.ravel())
+        path = posterior / posterior.sum() @ moves
+    np.testing.assert_allclose(weights.ravel(), path, rtol=1e-12)
 
 
 def test_the_expert_that_is_right_wins():

@@ -31,7 +31,7 @@ def played(made, steps, value=lambda t, x: f(x)):
 
 
 def test_it_is_for_candidates():
-    with pytest.raises(InvalidInput, match=r"finitely many settings only.*Candidates"):
+    with pytest.raises(InvalidInput, match=r"finitely many settings only.*candidates"):
         policy("auto-lean", {"x": Float(0, 1)})
 
 

@@ -97,7 +97,7 @@ def test_seeds_differ_and_each_step_has_its_own_noise():
     reports = set()
     for seed in (0, 1):
         made = policy("ldp", LINE, seed=seed, inner="gp-ucb")
-        reports |= {made.update(made.start(), seen).Y[0, 0] for seen in log_of([0.0, 0.0])}
+        reports |= {made.update(made.start(), seen).y[0] for seen in log_of([0.0, 0.0])}
     assert len(reports) == 4
 
 

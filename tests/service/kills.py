@@ -30,10 +30,11 @@ from driftwise.records import Ask
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
 CLIENTS = int(os.environ.get("DRIFTWISE_KILLS_CLIENTS", 4))
 HARMS = ("lost", "doubled", "gaps", "changed questions")
+RESTART = 120.0  # seconds that a client waits for a service that is started again, on a busy machine, too
 
 
 def make(path: str, name: str) -> Study:
-    return Study(name, SPACE, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.3))
+    return Study(name, SPACE, policy="sw-gp-ucb", path=path, window=8, kernel=RBF(0.3), timeout=RESTART)
 
 
 def reward(number: int) -> float:

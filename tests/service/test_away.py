@@ -47,19 +47,23 @@ def seconds(call) -> float:
 def test_a_call_takes_its_timeout_in_all_with_what_is_tried_again(kind, request):
     url = request.getfixturevalue(kind)
     calls = [
-        lambda: Study("a", BOX, path=url, timeout=0.5),
-        lambda: Study.open("a", path=url, timeout=0.5),
-        lambda: Study.names(url, timeout=0.5),
-        lambda: Study("b", BOX).fork("a", path=url, timeout=0.5),
-        lambda: RemoteFleet("a", url, timeout=0.5),
-        lambda: list(Connection(url, timeout=0.5).lines("/studies/a/observations")),
+        lambda: Study("a", BOX, path=url, timeout=0.2),
+        lambda: Study.open("a", path=url, timeout=0.2),
+        lambda: Study.names(url, timeout=0.2),
+        lambda: Study("b", BOX).fork("a", path=url, timeout=0.2),
+        lambda: RemoteFleet("a", url, timeout=0.2),
+        lambda: list(Connection(url, timeout=0.2).lines("/studies/a/observations")),
     ]
     for call in calls:
         assert seconds(call) < 1.5
 
 
 def test_the_default_is_ten_seconds(nobody):
-    assert TIMEOUT == 10.0
+    assert Connection.to(nobody, None).timeout == TIMEOUT == 10.0
+
+
+@pytest.mark.slow
+def test_a_call_takes_the_default_in_all(nobody):
     assert 5 < seconds(lambda: Study.names(nobody)) < 11
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 
 import httpx
+import pytest
 
 from driftwise import Float, Study
 from driftwise.service.database import Database
@@ -18,6 +19,7 @@ AWAY = float(os.environ.get("DRIFTWISE_AWAY_SECONDS", "1"))  # the same test wit
 YEARS = 10 * 365 * 86400.0
 
 
+@pytest.mark.slow
 def test_calls_wait_for_a_database_that_is_away_and_count_once(served, server, address, monkeypatch):
     monkeypatch.setattr("driftwise.service.app.READY_SECONDS", 0.2)
     url = served(address)

@@ -189,6 +189,7 @@ def test_a_source_follows_a_study_that_is_renamed(served, place, study, tmp_path
     assert httpx.get(f"{url}/v1/studies/shop/source").json()["problem"] == ""
 
 
+@pytest.mark.slow
 def test_replicas_on_postgresql_start_together_and_tell_a_reward_once(served, address):
     """Each event is sent to both, with its key: it counts once, and one reward is told."""
     from driftwise.service.app import create_app

@@ -30,6 +30,7 @@ def told(n, *, change=10**9, times=None, path=None, **options):
     return study, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_it_is_what_was_said_at_the_time(direction):
     study, said = told(60, change=30, direction=direction)

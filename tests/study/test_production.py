@@ -19,6 +19,7 @@ BOX = {"x": Float(0, 1)}
 # --- failures ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.local  # what is slow there is the policy
 @pytest.mark.parametrize("policy", ["auto", "sw-gp-ucb"])
 def test_a_study_stays_away_from_settings_that_crash_and_finds_the_best_that_works(policy):
@@ -111,6 +112,7 @@ def test_pinned_parameters_stay_as_they_are():
         study.ask(fixed={"kind": "c"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", [BOX, Candidates([[0.0], [0.25], [0.5], [0.75], [1.0]], names=["x"])])
 def test_a_context_is_given_and_the_best_setting_follows_it(space, tmp_path):
     study = Study("s", space, context={"traffic": Float(0, 1)}, path=tmp_path / "s.db")
@@ -208,6 +210,7 @@ def test_a_reading_of_known_noise_counts_accordingly():
 # --- corrections ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["auto", "sw-gp-ucb", "gp-ucb"])
 def test_after_corrections_the_belief_is_as_if_it_had_always_been_so(policy, tmp_path):
     wrong, right = Study("s", BOX, policy, path=tmp_path / "a.db"), Study("s", BOX, policy)
@@ -393,6 +396,7 @@ def test_a_recommendation_is_sure_when_much_is_known_and_not_just_after_a_change
     assert not study.recommend().sure
 
 
+@pytest.mark.slow
 def test_changes_are_told_once():
     study = Study("s", BOX, seed=0)
     rng = np.random.default_rng(1)

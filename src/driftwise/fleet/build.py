@@ -146,8 +146,8 @@ class Definition:
             before, now = getattr(stored, what), getattr(self, what)
             if before != now:
                 raise ConflictError(
-                    f"fleet {self.name!r} already exists with {what}={before!r}, now {now!r}; open it without this "
-                    "(Fleet.open), or take another name"
+                    f"fleet {self.name!r} already exists with {what}={before!r}, now {now!r}; leave this out, or "
+                    "take another name"
                 )
         return stored
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftwise.fleet.blocks import near, refine
-from driftwise.fleet.slide import choose, slide
 from driftwise.fleet.streams import Places, Rows, Streams
 from driftwise.fleet.windowed import Terms
 from driftwise.fleet.windows import WindowEngine
 from driftwise.gp.linalg import invert_positive
 from driftwise.gp.noise import location_scale
+from driftwise.gp.window.blocks import near, refine
+from driftwise.gp.window.compiled import choose, slide
 from driftwise.records import Array
 
 BYTES = 1 << 30  # of the beliefs that are held in memory

@@ -10,14 +10,16 @@ import triton
 from numpy.typing import NDArray
 
 from driftwise.errors import InvalidInput
-from driftwise.fleet.gpu_kernels import leave_and_enter, move
 from driftwise.fleet.streams import Places, Rows, Streams, span
+from driftwise.fleet.window_kernels import move, put
 from driftwise.fleet.windowed import Terms
 from driftwise.fleet.windows import WindowEngine
+from driftwise.gp.window.gpu import LAZY, blocks, whole
+from driftwise.gp.window.gpu_kernels import exchange
 from driftwise.records import Array
 
 SHARE = 0.7  # of the free memory of the card that beliefs may take
-WARPS, MOVE_WARPS = 2, 2  # of a program, by measurement
+PUT_WARPS, WARPS, MOVE_WARPS = 1, 2, 2  # of a program, by measurement
 CHUNK = 2048  # beliefs that are computed afresh at a time
 PART = 32_768  # beliefs whose rewards are sent at a time
 
@@ -54,7 +56,7 @@ class _Box:
 
 
 class GpuBeliefs:
-    """A⁻¹ in three blocks, mean and variance of every slot, as tensors on the card."""
+    """A⁻¹ in three blocks with what is late, mean and variance of every slot, as tensors on the card."""
 
     name = "gpu"
 
@@ -66,12 +68,15 @@ class GpuBeliefs:
         self.kernel, self.prior = self._to(terms.kernel), self._to(terms.prior)
         self.noise = self._to(np.array([terms.noise]))
         self.P = self._zeros(0, 3, self.half, self.half)
+        self.late, self.lag = self._zeros(0, LAZY, 2, 2 * self.half), self._zeros(0, LAZY, dtype=torch.int32)
         self.mean, self.var = self._zeros(0, self.q, self.n), self._zeros(0, self.n)
         self.where, self.Y = self._zeros(0, self.w, dtype=torch.int32), self._zeros(0, self.w)
         self.units, self.best = self._zeros(0, 2), self._zeros(0, dtype=torch.int32)
         self.choices = np.zeros(0, np.int32)  # the same as `best`, on the host
         self._box = _Box(0, device)
-        self.bytes_each = 8 * (3 * self.half**2 + (1 + self.q) * self.n) + 12 * self.w + 20
+        self.bytes_each = (
+            8 * (3 * self.half**2 + 4 * LAZY * self.half + (1 + self.q) * self.n) + 12 * self.w + 4 * LAZY + 20
+        )
 
     def _to(self, array: Any) -> torch.Tensor:
         return torch.as_tensor(np.ascontiguousarray(array)).to(self.device, non_blocking=True)
@@ -81,7 +86,7 @@ class GpuBeliefs:
 
     def grow(self, slots: int) -> None:
         more = slots - len(self.best)
-        for name in ("P", "mean", "var", "where", "Y", "units", "best"):
+        for name in ("P", "late", "lag", "mean", "var", "where", "Y", "units", "best"):
             tensor = getattr(self, name)
             setattr(self, name, torch.cat([tensor, self._zeros(more, *tensor.shape[1:], dtype=tensor.dtype)]))
         self.choices = np.pad(self.choices, (0, more))
@@ -116,19 +121,28 @@ class GpuBeliefs:
     ) -> torch.Tensor:
         """The same with everything on the card."""
         r, n = len(slots), self.n
-        spread, swept = torch.empty(2, 2 * r, n, dtype=torch.float64, device=self.device)
-        entered = torch.empty(r, 2 * self.half, dtype=torch.float64, device=self.device)
-        scalars, surprise = torch.empty(r, 6, dtype=torch.float64, device=self.device), torch.empty_like(y)
-        leave_and_enter[(r,)](
-            slots, counts, places, where, y, self.P, self.where, self.Y, self.kernel, self.noise, entered,
-            spread, scalars, n, w=self.w, H=self.half, N=self.N, REFINED=self.terms.refined, num_warps=WARPS,
+        ints, reals = torch.empty(r, 4, dtype=torch.int32, device=self.device), self._empty(r, 6)
+        spread, swept, scalars = self._empty(2 * r, n), self._empty(2 * r, n), self._empty(r, 8)
+        surprise, none = self._empty(r), self.noise
+        put[(r,)](
+            slots, counts, places, where, y, self.where, self.Y, ints, reals,
+            w=self.w, W=2 * self.half, num_warps=PUT_WARPS,
+        )  # fmt: skip
+        exchange[(r, 1)](
+            slots, where, ints, reals, counts, counts, self.P, self.late, self.lag, none, self.where, self.Y,
+            self.kernel, self.noise, none, none, none, spread, scalars, n, r,
+            w=self.w, H=self.half, N=self.N, D=1, STEADY=1, R=2,
+            LAZY=LAZY, TIMED=False, REFINED=self.terms.refined, num_warps=WARPS,
         )  # fmt: skip
         torch.mm(spread, self.kernel, out=swept)
         move[(r,)](
-            slots, where, y, beta, swept, scalars, self.units, self.prior, self.mean, self.var, self.best, surprise,
-            self.noise, n, q=self.q, N=self.N, num_warps=MOVE_WARPS,
+            slots, counts, where, y, beta, swept, scalars, reals, self.units, self.prior, self.mean, self.var,
+            self.best, surprise, self.noise, n, q=self.q, N=self.N, num_warps=MOVE_WARPS,
         )  # fmt: skip
         return surprise
+
+    def _empty(self, *shape: int) -> torch.Tensor:
+        return torch.empty(shape, dtype=torch.float64, device=self.device)
 
     # --- afresh -----------------------------------------------------------------------------------------------------
 
@@ -148,15 +162,9 @@ class GpuBeliefs:
         inverse = 0.5 * (inverse + inverse.mT)  # symmetric to the last bit
         K = self.kernel[spots]
         solved = inverse @ K
-        self.P[slots] = self._blocks(inverse)
+        self.P[slots], self.lag[slots] = blocks(inverse, self.half), 0
         self.mean[slots], self.var[slots] = targets @ solved, self.prior - (K * solved).sum(1)
         self.where[slots], self.Y[slots], self.units[slots] = where, y, self._units(y, counts, held)
-
-    def _blocks(self, inverse: torch.Tensor) -> torch.Tensor:
-        """[[A, Bᵀ], [B, C]], with zeros around, as A, B and C: (r, 3, H, H)."""
-        h, pad = self.half, 2 * self.half - self.w
-        whole = torch.nn.functional.pad(inverse, (0, pad, 0, pad))
-        return torch.stack([whole[:, :h, :h], whole[:, h:, :h], whole[:, h:, h:]], 1)
 
     def _units(self, y: torch.Tensor, counts: torch.Tensor, held: torch.Tensor) -> torch.Tensor:
         size = counts.clamp(min=1)
@@ -197,8 +205,7 @@ class GpuBeliefs:
         raise AssertionError("a fleet on a GPU has no blocks")
 
     def covariances(self, slot: int, count: int, candidates: Places, others: Places) -> Array:
-        A, B, C = self.P[slot]
-        P = torch.cat([torch.cat([A, B.T], 1), torch.cat([B, C], 1)])[:count, :count]
+        P = whole(self.P[slot], self.late[slot], self.lag[slot], self.w)[:count, :count]
         where, some = self.where[slot, :count].long(), self._to(candidates).long()
         covariances = self.kernel[some] - self.kernel[some][:, where] @ P @ self.kernel[where]
         return np.asarray(covariances.cpu().numpy()[:, others])

@@ -8,12 +8,15 @@ import numpy as np
 import torch
 import triton
 
-from driftwise.auto.weights import RARE, SHARE
-from driftwise.fleet.lean_kernels import exchange, seat
+from driftwise.fleet.lean_kernels import seat
 from driftwise.fleet.lean_scores import move, superseded, weigh
-from driftwise.lean.bank import STRENGTH, LeanBank
-from driftwise.lean.slide import Beliefs
+from driftwise.gp.window.density import STRENGTH, gammas
+from driftwise.gp.window.experts import Beliefs
+from driftwise.gp.window.gpu import LAZY, whole
+from driftwise.gp.window.gpu_kernels import exchange
+from driftwise.lean.bank import LeanBank
 from driftwise.lean.step import RENEWED, LeanState
+from driftwise.lean.weigh import RARE, SHARE
 from driftwise.lean.window import CLIPPED, EMPTY, NEWER, SEVERAL, Recent, Units, WindowSlots
 
 ROWS = 16_384  # keys of one pass over the kernels, whose products with the kernel matrices are in memory together
@@ -30,12 +33,12 @@ class LeanTensors:
         self.half, self.N = triton.next_power_of_2(max(self.w, 32)) // 2, triton.next_power_of_2(self.n)
         E, T, n, w = self.S * self.D, len(bank.trends), self.n, self.w
         self.rows = 2 * self.D + 2 * T  # of products with the kernel matrix of a shape
-        start = LeanState.start(bank)
-        self.kernel, self.variance, self.noise = map(self._to, (bank.kernel, bank.variance, bank.noise[:, 0]))
-        self.rates, self.sloped, self.shares = map(self._to, (bank.rates, bank.sloped, bank.shares.ravel()))
-        self.level = self._to(np.array(bank.level))
+        start, experts = LeanState.start(bank), bank.experts
+        self.kernel, self.variance, self.noise = map(self._to, (experts.kernel, experts.variance, experts.noise[:, 0]))
+        self.rates, self.sloped, self.shares = map(self._to, (experts.rates, experts.sloped, bank.shares.ravel()))
+        self.level = self._to(experts.level)
         self.near, self.same = (self._to(each.astype(np.uint8)) for each in (bank.near, bank.same_place))
-        self.expected, self.quantiles, self.gammas = map(self._to, (bank.expected, bank.quantiles, bank.gammas))
+        self.expected, self.quantiles, self.gammas = map(self._to, (bank.expected, bank.quantiles, gammas(bank.window)))
         self.bonus = self._to(width * bank.bonus)
         self.prior = self._to(np.array([bank.prior.location, bank.prior.scale, bank.prior.strength]))
         self.constants = self._to(np.array([STRENGTH, SHARE, RARE, RENEWED]))
@@ -44,15 +47,16 @@ class LeanTensors:
         def none(*shape: int, dtype: torch.dtype = WHOLE) -> torch.Tensor:
             return torch.zeros((0, *shape), dtype=dtype, device=device)
 
-        whole = torch.int32
+        ints = torch.int32
         self.state = {
-            "P": none(E, 3, self.half, self.half), "mean": none(E, 2, n), "V": none(E, n),
+            "P": none(E, 3, self.half, self.half), "late": none(E, LAZY, 2, 2 * self.half),
+            "lag": none(E, LAZY, dtype=ints), "mean": none(E, 2, n), "V": none(E, n),
             "slope": none(self.S, T, 2, n), "V_slope": none(self.S, T, 2, n), "Q": none(E, 3), "weights": none(E),
-            "spread": none(E), "seen": none(E, dtype=whole),
-            "where": none(w, dtype=whole), "Y": none(w), "numbers": none(w, dtype=whole), "newer": none(w, dtype=whole),
-            "units": none(4), "origin": none(), "last": none(dtype=whole), "best": none(dtype=whole),
-            "ring_where": none(bank.span, dtype=whole), "ring_y": none(bank.span),
-            "ring_number": none(bank.span, dtype=whole), "told": none(dtype=whole),
+            "spread": none(E), "seen": none(E, dtype=ints),
+            "where": none(w, dtype=ints), "Y": none(w), "numbers": none(w, dtype=ints), "newer": none(w, dtype=ints),
+            "units": none(4), "origin": none(), "last": none(dtype=ints), "best": none(dtype=ints),
+            "ring_where": none(bank.span, dtype=ints), "ring_y": none(bank.span),
+            "ring_number": none(bank.span, dtype=ints), "told": none(dtype=ints),
         }  # fmt: skip
         self.bytes_each = sum(each.element_size() * each.shape[1:].numel() for each in self.state.values())
 
@@ -85,7 +89,7 @@ class LeanTensors:
     ) -> torch.Tensor:
         s, r, S, D, E = self.state, len(slots), self.S, self.D, self.S * self.D
         ints = torch.empty(r, 4, dtype=torch.int32, device=self.device)
-        reals, scalars, entered = self._empty(r, 6), self._empty(r, E, 8), self._empty(r, E, 2 * self.half)
+        reals, scalars = self._empty(r, 6), self._empty(r, E, 8)
         spread, swept = self._empty(S, r, self.rows, self.n), self._empty(S, r * self.rows, self.n)
         surprise = self._empty(r)
         seat[(r,)](
@@ -96,9 +100,10 @@ class LeanTensors:
             CLIPPED=CLIPPED, num_warps=SEAT_WARPS,
         )  # fmt: skip
         exchange[(r, E)](
-            slots, where, number, ints, reals, s["P"], s["seen"], s["where"], s["Y"], s["numbers"],
-            self.kernel, self.noise, self.rates, self.sloped, self.level, entered, spread, scalars, self.n, r,
-            w=self.w, H=self.half, N=self.N, D=D, STEADY=self.bank.steady, R=self.rows, num_warps=EXCHANGE_WARPS,
+            slots, where, ints, reals, number, s["numbers"], s["P"], s["late"], s["lag"], s["seen"], s["where"],
+            s["Y"], self.kernel, self.noise, self.rates, self.sloped, self.level, spread, scalars, self.n, r,
+            w=self.w, H=self.half, N=self.N, D=D, STEADY=self.bank.steady, R=self.rows,
+            LAZY=LAZY, TIMED=True, REFINED=False, num_warps=EXCHANGE_WARPS,
         )  # fmt: skip
         torch.bmm(spread.view(S, r * self.rows, self.n), self.kernel, out=swept)
         weigh[(r,)](
@@ -193,7 +198,7 @@ class LeanTensors:
         return LeanState(held, beliefs, of("weights", S, D), Units(*of("units").T), origin, last, Recent.nothing(k, 0))
 
     def _inverses(self, slots: torch.Tensor) -> Any:
-        """A⁻¹ of its three blocks: (k, S, D, w, w)."""
-        A, B, C = self.state["P"][slots].unbind(2)
-        whole = torch.cat([torch.cat([A, B.mT], 3), torch.cat([B, C], 3)], 2)[..., : self.w, : self.w]
-        return whole.reshape(len(slots), self.S, self.D, self.w, self.w).cpu().numpy()
+        """A⁻¹: (k, S, D, w, w)."""
+        P, late, lag = (self.state[name][slots] for name in ("P", "late", "lag"))
+        every = whole(P, late, lag, self.w)
+        return every.reshape(len(slots), self.S, self.D, self.w, self.w).cpu().numpy()

@@ -1,11 +1,13 @@
-"""The weights of experts, and what they say at all candidates: the other half of `lean_kernels.py`."""
+"""The weights of experts, and what they say at all candidates, after the slide of `auto-lean` on a GPU.
+
+`weigh` is `lean/weigh.py`. `move` brings the posteriors at candidates up to date, and chooses. An expert that has seen
+nothing is read as zeros, whatever is in its memory.
+"""
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
-
-TWO_PI = tl.constexpr(6.283185307179586)
 
 
 @triton.jit
@@ -69,7 +71,7 @@ def weigh(
     rate = _rate(Q_ptr + 3 * at, location, scale, strength, mine)
     miss = (y - location - mean + location * mean_one) / scale
     spread = rate * tl.maximum(prior + noise - tl.maximum(V, 0.0), noise)
-    density = tl.load(gammas_ptr + seen, mask=mine, other=0.0) - 0.5 * tl.log(TWO_PI * spread)
+    density = tl.load(gammas_ptr + seen, mask=mine, other=0.0) - 0.5 * tl.log(spread * 6.283185307179586)
     density -= (a + 0.5) * tl.log(1.0 + miss * miss / (2.0 * spread))
     density = tl.where(mine, density, float("-inf"))
     v = weights * tl.exp(density - tl.max(density, 0))
@@ -175,31 +177,32 @@ def move(
             live = tl.load(out + 4).to(tl.int32) > 0
             rows = swept_ptr + ((shape * keys + b) * (2 * D + 2 * T) + drift) * n + i
             g = tl.load(rows, mask=inside, other=0.0)
-            h = -tl.load(rows + D * n, mask=inside, other=0.0)
+            h = tl.load(rows + D * n, mask=inside, other=0.0)
             drop, drop_one = tl.load(out), tl.load(out + 1)
             gain, gain_one = tl.load(out + 2), tl.load(out + 3)
             keep = tl.load(out + 5)
         else:
             live = tl.load(seen_ptr + at) > 0
-        m = tl.load(mean, mask=inside & live, other=0.0)
-        one = tl.load(mean + n, mask=inside & live, other=0.0)
-        V = tl.load(V_ptr + at * n + i, mask=inside & live, other=0.0)
+        known = i < tl.where(live, n, 0)
+        m = tl.load(mean, mask=known, other=0.0)
+        one = tl.load(mean + n, mask=known, other=0.0)
+        V = tl.load(V_ptr + at * n + i, mask=known, other=0.0)
         if drift >= STEADY:
             first = (r * S + shape) * T + drift - STEADY
             slopes = slope_ptr + first * 2 * n + i
             others = V_slope_ptr + first * 2 * n + i
-            p = tl.load(slopes, mask=inside & live, other=0.0)
-            p_one = tl.load(slopes + n, mask=inside & live, other=0.0)
-            C = tl.load(others, mask=inside & live, other=0.0)
-            W = tl.load(others + n, mask=inside & live, other=0.0)
+            p = tl.load(slopes, mask=known, other=0.0)
+            p_one = tl.load(slopes + n, mask=known, other=0.0)
+            C = tl.load(others, mask=known, other=0.0)
+            W = tl.load(others + n, mask=known, other=0.0)
             if SLIDE:
                 q, q_one, C1, W1 = _slope(m, one, V, p, p_one, C, W, x)
                 m, one, V = _value(m, one, V, p, p_one, C, W, x, True)
                 g_slope = tl.load(rows + (2 * D - STEADY) * n, mask=inside, other=0.0)
                 h_slope = tl.load(rows + (2 * D - STEADY + T) * n, mask=inside, other=0.0)
-                p = q - g_slope * drop - h_slope * gain
-                p_one = q_one - g_slope * drop_one - h_slope * gain_one
-                C = C1 - h_slope * h - g_slope * g
+                p = q - g_slope * drop + h_slope * gain
+                p_one = q_one - g_slope * drop_one + h_slope * gain_one
+                C = C1 + h_slope * h - g_slope * g
                 W = W1 + h_slope * h_slope - g_slope * g_slope
                 tl.store(slopes, p, mask=inside)
                 tl.store(slopes + n, p_one, mask=inside)

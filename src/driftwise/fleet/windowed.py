@@ -1,17 +1,8 @@
 """Windows of many keys at once: what the compiled engine and the one on a GPU have in common.
 
-With A⁻¹ the inverse of a key's window in the order of its slots, c = A⁻¹[:, s] the column of the slot s that leaves,
-p = c_s, and k the kernel of the new candidate j and those of the window without s,
-
-    u = (A⁻¹ − c cᵀ/p) k,  u_s := 0        δ = k(j, j) + λ − kᵀu
-    g = Kᵀ c/√p                            h = (K_j − Kᵀu)/√δ                     K: (w, n), kernel rows of the window
-    variance += g² − h²                    mean −= g cᵀy/√p,   then mean += h (y_new − mean_j)/√δ
-    A⁻¹ += ũ ũᵀ/δ − c cᵀ/p                 ũ = u with −1 in slot s
-
-With little noise u is refined once, u += (A⁻¹ − c cᵀ/p)(k − A u): A⁻¹k is small beside the terms of its sum.
-
-Whenever a number passes a multiple of `refresh` everything is computed afresh from the window's contents. So a belief
-is a function of the last `window` + `refresh` observations, whenever it is made and after whatever interruption.
+A slide is that of `driftwise.gp.window`. Whenever a number passes a multiple of `refresh` everything is computed afresh
+from the window's contents. So a belief is a function of the last `window` + `refresh` observations, whenever it is made
+and after whatever interruption.
 """
 
 from __future__ import annotations

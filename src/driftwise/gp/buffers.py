@@ -51,6 +51,10 @@ class SharedRows(NamedTuple):
         """One column, with the last `dropped` rows that were dropped before its first."""
         return self.buffers[k][self.start - dropped : self.stop]
 
+    def oldest(self, k: int) -> Any:
+        """The first row's number in one column."""
+        return self.buffers[k].item(self.start)
+
     def append(self, *row: Any, drop: int = 0) -> SharedRows:
         """With one more row at the end, and without the first `drop`."""
         stop = self.stop

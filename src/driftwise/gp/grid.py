@@ -5,15 +5,8 @@ its rewards, and A = K + diag(λ/c) among themselves,
 
     mean = Kᵀ A⁻¹ ȳ,    var = k(x, x) − the diagonal of Kᵀ A⁻¹ K
 
-Forgetting an observation and making one each change A⁻¹ by ∓ u uᵀ, u = √g A⁻¹eᵢ (`gp/slots.py`), and so with C = Kᵀu
-
-    forget:    mean += (Δ/√g − uᵀȳ) C,    var += C²
-    observe:   mean += (Δ/√g + uᵀȳ) C,    var −= C²
-
-where Δ is the change of candidate i's mean reward (0 if it was or is never observed), and ȳ are the means without the
-observation. The two products Kᵀu are nearly all the cost of a step (`gp/sweep.py`).
-
-The same u and C turn A⁻¹K, of which the weights α of the observations are made, into the next: it changes by ∓ u Cᵀ.
+which a slide changes as `gp/window` has it. Its vectors also turn A⁻¹K, of which the weights α of the observations are
+made, into the next: it changes by ∓ u (Kᵀu)ᵀ.
 
 While the window has an observation with a noise of its own (`gp/noise.py`), everything is computed afresh at each step.
 """
@@ -32,14 +25,13 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.gp.buffers import SharedRows
-from driftwise.gp.inverses import Factor, Index, Inverse
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import add_outer, cholesky, solve_lower
 from driftwise.gp.noise import PLAIN, Own, Pair, appended, location_scale, log_total, pair_of, selected, variances
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.slots import SPARE, Move, Slots, distinct, in_order, mean_rewards
-from driftwise.gp.sweep import swept
+from driftwise.gp.window.inverse import Factor, Inverse, WindowInverse
+from driftwise.gp.window.slots import Exchange, Index, Slots, distinct
+from driftwise.gp.window.sweep import Move, swept
 from driftwise.records import Array, Observation, Point
 
 Units = tuple[float, float]
@@ -55,8 +47,8 @@ LARGEST_MATRIX = 2500  # candidates up to which the whole kernel matrix is store
 
 @cache
 def compiled_functions() -> ModuleType | None:
-    """`gp/compiled.py` if Numba is installed, else None."""
-    return import_module("driftwise.gp.compiled") if find_spec("numba") else None
+    """`gp/window/compiled_slots.py` if Numba is installed, else None."""
+    return import_module("driftwise.gp.window.compiled_slots") if find_spec("numba") else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +74,14 @@ class Grid:
         """Whether the rows of X are the candidates, all of them and in their order."""
         return X is self.points or np.array_equal(X, self.points)
 
+    @property
+    def columns(self) -> int:
+        """q: the mean is that of rewards and, if these are standardised, of ones."""
+        return 2 if self.standardise else 1
+
     def target(self, y: float) -> Array:
         """A reward and, if rewards are standardised, a one: (q,)."""
-        return np.array([y, 1.0]) if self.standardise else np.array([y])
+        return np.array([y, 1.0])[: self.columns]
 
     def row(self, i: int) -> Array:
         """k(x_i, ·) at every candidate: (n,)."""
@@ -132,6 +129,7 @@ class GridPosterior:
 
     grid: Grid
     held: Slots  # the observations
+    inverse: WindowInverse  # A⁻¹, with a row for each slot
     mean: Array  # (q, n): what Y's columns predict
     var: Array  # (n,)
     information_gain: float  # ½ ln det(I + K/λ), with a row for each observation
@@ -143,27 +141,26 @@ class GridPosterior:
     @classmethod
     def prior(cls, grid: Grid) -> GridPosterior:
         """Nothing observed."""
-        nothing = np.zeros((0, 2 if grid.standardise else 1))
-        return cls._from_contents(grid, np.zeros(0, dtype=np.intp), nothing, 0)
+        return cls._from_contents(grid, np.zeros(0, dtype=np.intp), np.zeros(0), 0)
 
     @classmethod
     def _from_contents(
-        cls, grid: Grid, where: Index, Y: Array, last: int, *, own: Own = None, units: Units | None = None
+        cls, grid: Grid, where: Index, y: Array, last: int, *, own: Own = None, units: Units | None = None
     ) -> GridPosterior:
         candidates, slots = distinct(where) if own is None else (where, np.arange(len(where)))
-        counts = np.bincount(slots, minlength=len(candidates))
         K = grid.rows(candidates)
-        inner = K[:, candidates]
-        noises = grid.noise / counts if own is None else _noises(grid, Y, own, units)
+        held, inner = Slots.of(slots, y, candidates, K, q=grid.columns), K[:, candidates]
+        counts = np.array(held.counts)
+        noises = grid.noise / counts if own is None else _noises(grid, y, own, units)
         L, jitter = cholesky(inner, noises)
         V = solve_lower(L, K)
         well = own is None and grid.relative_noise >= WELL_CONDITIONED
-        inverse = Inverse.of(inner, grid.noise, counts) if well else Factor(inner, noises, grid.noise, (L, jitter))
-        contents, rows = SharedRows.of(slots, Y, room=SPARE), SharedRows.of(candidates, K, room=SPARE)
+        factor = Factor(inner, noises, grid.noise, (L, jitter))
         return cls(
             grid=grid,
-            held=Slots(contents, rows, 0, inverse, grid.noise, in_order(contents, rows, 0)),
-            mean=np.ascontiguousarray(solve_lower(L, mean_rewards(slots, Y, counts)).T @ V),
+            held=held,
+            inverse=Inverse.of(inner, grid.noise, counts) if well else factor,
+            mean=np.ascontiguousarray(solve_lower(L, held.means.T).T @ V),
             var=grid.prior - np.einsum("mn,mn->n", V, V),
             information_gain=float(np.log(np.diagonal(L)).sum() - 0.5 * log_total(noises, len(inner))),
             last=last,
@@ -172,7 +169,7 @@ class GridPosterior:
         )
 
     def __len__(self) -> int:
-        return len(self.held.contents)
+        return len(self.held.log)
 
     @property
     def where(self) -> Index:
@@ -180,14 +177,14 @@ class GridPosterior:
         return self.held.where
 
     @property
-    def Y(self) -> Array:
-        """The rewards and, if they are standardised, a column of ones: (w, q)."""
-        return self.held.contents.views[1]
+    def y(self) -> Array:
+        """The rewards, oldest first: (w,)."""
+        return self.held.log.column(1)
 
     def weighing(self) -> GridPosterior:
         """The same, with α(x) = A⁻¹k(x) updated at every candidate along with mean and variance."""
-        solved = self.held.inverse.solve(self.held.rows.views[1])
-        return replace(self, solved=np.ascontiguousarray(solved) * (self.held.counts > 0)[:, None])
+        solved = self.inverse.solve(self.held.rows.column(1))
+        return replace(self, solved=np.ascontiguousarray(solved) * (np.array(self.held.counts) > 0)[:, None])
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
@@ -214,26 +211,31 @@ class GridPosterior:
         self, i: int, y: float, number: int, own: Pair, *, drop: int, units: Units | None = None
     ) -> GridPosterior:
         """Observe candidate i and forget the oldest `drop`: computed from the contents alone."""
-        where, Y = np.append(self.where[drop:], i), np.vstack([self.Y[drop:], self.grid.target(y)])
+        where, rewards = np.append(self.where[drop:], i), np.append(self.y[drop:], y)
         pairs = selected(appended(self.own, len(self), own), slice(drop, None))
-        fresh = self._from_contents(self.grid, where, Y, number, own=pairs, units=units)
+        fresh = self._from_contents(self.grid, where, rewards, number, own=pairs, units=units)
         return fresh if self.solved is None else fresh.weighing()
 
     def _change(self, i: int, y: float, number: int, *, drop: int) -> GridPosterior:
         """Observe candidate i and, if drop is 1, forget the oldest."""
-        grid, held, solved, forget = self.grid, self.held, self.solved, drop == 1
-        if solved is None and grid.compiled is not None and len(held.rows) <= COMPILED_TO:
-            assert grid.matrix is not None
-            step = grid.compiled.step
-            held, mean, var, gain = held.compiled_step(step, i, y, grid.matrix, self.mean, self.var, forget=forget)
+        grid, solved, forget = self.grid, self.solved, drop == 1
+        held, how = self.held.exchange(i, y, grid.row, forget=forget)
+        inverse: WindowInverse
+        if solved is None and grid.compiled is not None and how.means.shape[1] <= COMPILED_TO:
+            inverse, mean, var, gain = self._compiled(how)
         else:
-            held, move = held.step(i, y, grid.row, forget=forget)
-            mean, var, C = swept(self.mean, self.var, move)
-            solved, gain = None if solved is None else _solved(solved, move, C), move.gain
+            inverse, U, roots = self.inverse.exchange(how)
+            move = Move.of(how, U, roots, grid.noise)
+            mean, var, C = swept(self.mean, self.var, move, how.K)
+            solved, gain = None if solved is None else _solved(solved, how, U, C), move.gain
+        if held.crowded():
+            used = np.array(held.counts).nonzero()[0]
+            held, inverse, solved = held.only(used), inverse.select(used), None if solved is None else solved[used]
         after = object.__new__(GridPosterior)  # a frozen dataclass takes three times as long to set its fields
         after.__dict__.update(
             grid=grid,
             held=held,
+            inverse=inverse,
             mean=mean,
             var=var,
             information_gain=self.information_gain + gain,
@@ -243,6 +245,18 @@ class GridPosterior:
             own=None,
         )
         return after
+
+    def _compiled(self, how: Exchange) -> tuple[Inverse, Array, Array, float]:
+        """A⁻¹, mean and variance after a slide, and what the information gain grows by, by one function of Numba."""
+        grid, inverse, leaving, (entering, stay, gain) = self.grid, self.inverse, how.leaving, how.entering
+        assert grid.compiled is not None
+        assert isinstance(inverse, Inverse)
+        out, left, loss = (-1, 0, 0.0) if leaving is None else leaving
+        P, mean, var, grown = grid.compiled.slide(
+            *(inverse.P, grid.matrix, how.candidates, how.means, self.mean, self.var, grid.noise),
+            *(out, left, loss, entering, stay, gain, how.gone),
+        )
+        return Inverse(P, grid.noise), mean, var, grown
 
     def imagine(self, points: Sequence[Point]) -> GridPosterior:
         """As if the pending `points` had been answered at the mean: the mean stays, the variance shrinks."""
@@ -266,17 +280,27 @@ class GridPosterior:
         """μ and σ at the rows of X; at all candidates they are up to date already."""
         if not self.grid.is_all(X):
             return self.general.predict(X)
-        std = np.maximum(self.var, 0.0)  # two ufuncs are twice as fast as np.clip
-        np.minimum(std, self.grid.prior, out=std)
-        return self._target_mean(), np.sqrt(std, out=std)
+        return self._target_mean(), self._std()
 
     def upper(self, X: Array, beta: float) -> Array:
         """μ + βσ at the rows of X: (m,)."""
-        if self.grid.compiled is not None and self.grid.is_all(X):
+        if not self.grid.is_all(X):
+            mean, std = self.predict(X)
+            return mean + beta * std
+        if self.grid.compiled is not None:
             bound: Array = self.grid.compiled.upper(self._target_mean(), self.var, self.grid.prior, float(beta))
             return bound
-        mean, std = self.predict(X)
-        return mean + beta * std
+        bound = self._std()
+        bound *= beta
+        bound += self._target_mean()
+        return bound
+
+    def _std(self) -> Array:
+        """σ at every candidate: (n,)."""
+        std = np.maximum(self.var, 0.0)  # two ufuncs are twice as fast as np.clip
+        np.minimum(std, self.grid.prior, out=std)
+        np.sqrt(std, out=std)
+        return std
 
     def _target_mean(self) -> Array:
         """μ at all candidates, of rewards that are standardised or not: (n,)."""
@@ -288,7 +312,7 @@ class GridPosterior:
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, w)."""
         if self.solved is not None and self.grid.is_all(X):
-            return self.solved[self.held.slots].T / self.held.counts[self.held.slots]
+            return self.solved[self.held.slots].T / np.array(self.held.counts)[self.held.slots]
         return self.general.weights(X)
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
@@ -309,38 +333,38 @@ class GridPosterior:
         """(location, scale) of the standardised rewards: a reward is location + scale · target."""
         if self.fixed_units is not None:
             return self.fixed_units
-        return _units(self.grid, self.Y, self.own)
+        return _units(self.grid, self.y, self.own)
 
     @cached_property
     def general(self) -> Posterior:
         """The same posterior, to be asked anywhere."""
         X, grid = self.observed, self.grid
-        y, K = self.Y[:, 0].copy(), grid.kernel(X, X)
+        y, K = self.y.copy(), grid.kernel(X, X)
         return Posterior(grid.kernel, grid.noise, grid.standardise, X, y, K, self.fixed_units, own=self.own)
 
     @property
     def jitter(self) -> float:
         """What had to be added to the diagonal, relative to its largest entry: 0 nearly always."""
-        return self.held.inverse.jitter
+        return self.inverse.jitter
 
 
-def _solved(before: Array, move: Move, C: Array) -> Array:
-    """A⁻¹K, (m, n), after a step: it is 0 where a slot is free."""
-    after = np.zeros(move.K.shape)
+def _solved(before: Array, how: Exchange, U: Array, C: Array) -> Array:
+    """A⁻¹K, (m, n), after a slide: it is 0 where a slot is free."""
+    after = np.zeros((U.shape[1], C.shape[1]))
     after[: len(before)] = before
-    if move.forgot:
-        after = add_outer(after, move.U[0], C[0], sign=-1.0)
-    if move.freed is not None:
-        after[move.freed] = 0.0
-    return add_outer(after, move.U[-1], C[-1], sign=1.0)[move.kept]
+    if len(U) > 1:
+        after = add_outer(after, U[0], C[0], sign=-1.0)
+    if how.freed is not None:
+        after[how.freed] = 0.0
+    return add_outer(after, U[-1], C[-1], sign=1.0)[how.gone :]
 
 
-def _units(grid: Grid, Y: Array, own: Own) -> Units:
-    """(location, scale) of rewards Y."""
-    return location_scale(Y[:, 0], own) if grid.standardise else (0.0, 1.0)
+def _units(grid: Grid, y: Array, own: Own) -> Units:
+    """(location, scale) of rewards y."""
+    return location_scale(y, own) if grid.standardise else (0.0, 1.0)
 
 
-def _noises(grid: Grid, Y: Array, own: Array, units: Units | None) -> Array:
+def _noises(grid: Grid, y: Array, own: Array, units: Units | None) -> Array:
     """The noise variance of each observation: (w,). The scale is that of the rewards, or of `units` if given."""
-    scale = (units or _units(grid, Y, own))[1] if grid.standardise else 1.0
+    scale = (units or _units(grid, y, own))[1] if grid.standardise else 1.0
     return np.asarray(variances(own, grid.noise, scale=scale, prior=float(grid.prior.max())))

@@ -1,6 +1,6 @@
 """Linear algebra of a window of observations, A = K + λI: the only user of scipy.linalg.
 
-All functions are pure but for `add_outer` and `add_squares`, which add to a matrix in place.
+All functions are pure but for `add_outer` and `add_squares`, which can add to a matrix in place.
 """
 
 from __future__ import annotations
@@ -131,11 +131,11 @@ def add_outer(M: Array, u: Array, v: Array, *, sign: float) -> Array:
     return total.T
 
 
-def add_squares(M: Array, U: Array) -> Array:
-    """M − u uᵀ + v vᵀ for the two rows u and v of U, written into M, whose rows must be contiguous."""
+def add_squares(M: Array, U: Array, *, into: bool = False) -> Array:
+    """M − u uᵀ + v vᵀ for the two rows u and v of U: a new matrix, or written `into` M."""
     if not len(M):
         return M
-    total: Array = blas.dgemm(1.0, (SIGNS[:, None] * U).T, U.T, 1.0, M.T, trans_b=1, overwrite_c=1)
+    total: Array = blas.dgemm(1.0, (SIGNS[:, None] * U).T, U.T, 1.0, M.T, trans_b=1, overwrite_c=into)
     return total.T
 
 

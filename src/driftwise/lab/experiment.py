@@ -110,7 +110,7 @@ def conduct(
     """Runs what is missing in the folder. `tell` is called with the key of each trial that ended, well or not."""
     keys = [trial.key for trial in trials]
     stale = folder.drop_other_code(keys)
-    missing = [trial for trial, key in zip(trials, keys, strict=True) if key not in folder.done]
+    missing = [replace(trial, sent=key) for trial, key in zip(trials, keys, strict=True) if key not in folder.done]
     began, cpu, useful, failed = time.perf_counter(), 0.0, 0.0, 0
     with closing(replies(missing, engine)) as said:
         for reply in said:

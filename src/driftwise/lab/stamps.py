@@ -5,6 +5,9 @@ with every commit, and then nothing could be resumed; a release is where its beh
 no version that must change, so that the stamp has its source: the module of the class or function, those of its bases,
 and what they import from the same package or folder. Defaults are in it for both, as they change what a name means.
 Code without a source file, as that of a prompt, is not seen.
+
+Code of a script or a prompt has no name that another process could import it by. It is sent there as it is, and has no
+stamp there: it is the sender's (`is_sent`).
 """
 
 from __future__ import annotations
@@ -48,6 +51,35 @@ def _parts(things: Iterable[Any]) -> Iterable[str]:
         else:
             yield _code(cast(Hashable, type(thing)))
             yield from _parts(thing.made_of) if hasattr(thing, "made_of") else (ADDRESS.sub("", repr(thing)),)
+
+
+def is_sent(*things: Any) -> bool:
+    """Whether some of their code is not what its module has under its name, as where another process has sent it."""
+    return any(_found(each) is not each for each in _all_code(things))
+
+
+def _all_code(things: Iterable[Any]) -> Iterable[Any]:
+    """The classes, with their bases, and functions that a stamp of these counts."""
+    for thing in things:
+        if thing is None or isinstance(thing, str | int | float):
+            continue
+        if isinstance(thing, partial):
+            yield from _all_code((thing.func, *thing.args, *thing.keywords.values()))
+        elif isinstance(thing, type) or inspect.isroutine(thing):
+            yield from getattr(thing, "__mro__", (thing,))
+        elif isinstance(thing, list | tuple):
+            yield from _all_code(thing)
+        else:
+            yield from type(thing).__mro__
+            yield from _all_code(getattr(thing, "made_of", ()))
+
+
+def _found(thing: Any) -> Any:
+    """What a module of this process has under the name of a class or function; None if there is nothing."""
+    found: Any = sys.modules.get(getattr(thing, "__module__", None) or "builtins")  # some written in C have none
+    for name in getattr(thing, "__qualname__", "").split("."):
+        found = getattr(found, name, None)
+    return found
 
 
 @lru_cache(maxsize=1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -16,7 +16,7 @@ from driftwise.environments.world import SeededEnvironment
 from driftwise.lab import statistics
 from driftwise.lab.cases import Case
 from driftwise.lab.run import run
-from driftwise.lab.stamps import stamp
+from driftwise.lab.stamps import is_sent, stamp
 from driftwise.policies import POLICIES, AnyPolicy, options_of, policy
 from driftwise.records import Array, Ask, Observation, Step
 
@@ -80,11 +80,13 @@ class Trial:
     case: Case
     horizon: int
     seed: int
+    sent: str = field(default="", compare=False, repr=False)  # the key that it had where it was sent from
 
     @property
     def key(self) -> str:
-        """Its name, and the stamp of its code and defaults."""
-        return f"{self.name}{CODE}{stamp(self.contender, self.case.make)}"
+        """Its name, and the stamp of its code and defaults: of where it was sent from, if its code was sent along."""
+        made_of = self.contender, self.case.make
+        return self.sent if self.sent and is_sent(*made_of) else f"{self.name}{CODE}{stamp(*made_of)}"
 
     @property
     def name(self) -> str:

@@ -69,7 +69,7 @@ def _known(bank: LeanBank, states: LeanState) -> tuple[Array, Array]:
     """
     said = moments(bank, states, states.last)
     mean = np.einsum("ksd,ksdn->kn", states.weights, said.mean) * states.units.scale[:, None] - bank.expected
-    shares = states.beliefs.explained / bank.variance[:, None]
+    shares = states.beliefs.explained / bank.experts.variance[:, None]
     share = np.clip(np.einsum("ksd,ksdn->kn", states.weights, shares), 0.0, 1.0)
     return mean + share * bank.expected, share
 

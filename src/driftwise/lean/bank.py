@@ -13,19 +13,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import chdtri, gammaln
+from scipy.special import chdtri
 
-from driftwise.auto.data import CAUTION, CHOICES, NEAR, PLACE
-from driftwise.auto.stacked import SHORTEST, STABLE, break_even_width
 from driftwise.gp.distances import squared_distance
 from driftwise.gp.kernels import Kernel
+from driftwise.gp.window.experts import Experts, Flags
+from driftwise.lean.extent import break_even_width, sides
 from driftwise.lean.prior import Prior
 from driftwise.records import Array
 
-STRENGTH = 5.0  # of the prior of the signal's variance, worth twice as many observations
-
-Flags = NDArray[np.bool_]
+NEAR = 0.05  # times √d: radius within which a newer observation supersedes an older one
+PLACE = 0.1  # times √d: radius within which observations count as made at one place
+CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
+CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
+STABLE = 400  # steps for which a world without abrupt changes so far is expected to have none
+SHORTEST = 100  # steps for which a discovery pays at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,44 +60,26 @@ class LeanBank:
         return slice(len(self.forgetting) + len(self.levels), self.steady)
 
     @cached_property
-    def rates(self) -> Array:
-        """r of each drift: k_T(τ) = e^{−rτ}, and with a slope (1 + rτ)e^{−rτ}. (D,)"""
+    def experts(self) -> Experts:
+        """The same for `driftwise.gp.window`: their kernels at all candidates, and how they forget."""
         still = (*self.forgetting, *(0.0,) * (len(self.levels) + self.restarts))
-        rates = [-0.5 * math.log1p(-epsilon) for epsilon in still]
-        return np.array(rates + [math.sqrt(3) / scale for scale in self.trends])
-
-    @cached_property
-    def level(self) -> tuple[Array, Array]:
-        """v and r of the level of each drift, v k_L(τ) = v(1 + rτ)e^{−rτ}: (D,) both, v = 0 without one."""
-        made, first = np.zeros((2, len(self.rates))), len(self.forgetting)
+        rates = [-0.5 * math.log1p(-epsilon) for epsilon in still] + [math.sqrt(3) / scale for scale in self.trends]
+        level, first = np.zeros((2, len(rates))), len(self.forgetting)
         for d, (scale, variance) in enumerate(self.levels, first):
-            made[:, d] = variance, math.sqrt(3) / scale
-        return made[0], made[1]
-
-    @cached_property
-    def sloped(self) -> Array:
-        """1 for drifts with a slope, 0 for others: (D,)."""
-        return np.repeat([0.0, 1.0], [self.steady, len(self.trends)])
-
-    @cached_property
-    def kernel(self) -> Array:
-        """k_s(x, x′) of all pairs of candidates: (S, n, n)."""
-        return np.ascontiguousarray([kernel(self.points, self.points) for kernel in self.kernels])
-
-    @cached_property
-    def variance(self) -> Array:
-        """k_s(x, x): (S, n)."""
-        return np.einsum("snn->sn", self.kernel)
-
-    @cached_property
-    def noise(self) -> Array:
-        """λ_s: (S, 1)."""
-        return np.array(self.noises)[:, None]
+            level[:, d] = variance, math.sqrt(3) / scale
+        return Experts(
+            kernel=np.ascontiguousarray([kernel(self.points, self.points) for kernel in self.kernels]),
+            noise=np.array(self.noises)[:, None],
+            rates=np.array(rates),
+            steady=self.steady,
+            level=level,
+            window=self.window,
+        )
 
     @cached_property
     def shares(self) -> Array:
         """The weights with which experts begin, and which they get back bit by bit: (S, D)."""
-        return self.prior.shares(len(self.kernels), len(self.rates))
+        return self.prior.shares(len(self.kernels), self.steady + len(self.trends))
 
     @cached_property
     def expected(self) -> Array:
@@ -104,9 +88,9 @@ class LeanBank:
 
     @cached_property
     def bonus(self) -> Array:
-        """The width at which exploring just pays, as `auto` has it: (D,)."""
-        ahead = np.arange(1.0, STABLE + 1)[:, None] * self.rates
-        steps = np.maximum((np.exp(-ahead) * (1 + self.sloped * ahead)).sum(axis=0), SHORTEST)
+        """The width at which exploring just pays: (D,)."""
+        ahead = np.arange(1.0, STABLE + 1)[:, None] * self.experts.rates
+        steps = np.maximum((np.exp(-ahead) * (1 + self.experts.sloped * ahead)).sum(axis=0), SHORTEST)
         steps[self.renewed] = SHORTEST  # a world that changed abruptly will change again
         return np.array([break_even_width(float(each)) for each in steps])
 
@@ -121,8 +105,7 @@ class LeanBank:
         return self._within(PLACE)
 
     def _within(self, part: float) -> Flags:
-        sides = np.ptp(self.points, axis=0)
-        squares = squared_distance(self.points, self.points, tuple(np.where(sides > 0, sides, 1.0).tolist()))
+        squares = squared_distance(self.points, self.points, tuple(sides(self.points).tolist()))
         return np.asarray(squares <= part**2 * min(self.points.shape[1], CHOICES))
 
     @cached_property
@@ -130,9 +113,3 @@ class LeanBank:
         """The CAUTION-quantiles of χ² for 0, 1, … places, to as many as there may be; one goes to the location."""
         places = np.arange(self.window + math.ceil(self.prior.strength) + 1.0)
         return np.asarray(chdtri(np.maximum(places - 1, 1.0), 1 - CAUTION))
-
-    @cached_property
-    def gammas(self) -> Array:
-        """log Γ(a + ½)/Γ(a) for a = STRENGTH + i/2, i observations seen: (w + 1,)."""
-        a = STRENGTH + 0.5 * np.arange(self.window + 1)
-        return np.asarray(gammaln(a + 0.5) - gammaln(a))

@@ -6,10 +6,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from driftwise.gp.window.density import log_density, shape_and_rate
+from driftwise.gp.window.experts import Beliefs, after, begun_again, foreseen, imagined, of_level, slide
+from driftwise.gp.window.slots import Index
 from driftwise.lean.bank import LeanBank
-from driftwise.lean.slide import Beliefs, after, begun_again, foreseen, imagined, of_level, slide
-from driftwise.lean.weigh import log_densities, shape_and_rate, weigh
-from driftwise.lean.window import Indices, Numbers, Recent, Units, WindowSlots
+from driftwise.lean.weigh import weigh
+from driftwise.lean.window import Numbers, Recent, Units, WindowSlots
 from driftwise.records import Array
 
 RENEWED = 8  # numbers between two beginnings of an expert that begins again
@@ -33,7 +35,7 @@ class LeanState(NamedTuple):
         held, origin = WindowSlots.nothing(keys, bank.window), np.zeros(keys)
         return cls(
             held,
-            Beliefs.prior(bank, keys),
+            Beliefs.prior(bank.experts, keys),
             np.broadcast_to(bank.shares, (keys, *bank.shares.shape)),
             Units.of(bank, held, origin),
             origin,
@@ -43,10 +45,10 @@ class LeanState(NamedTuple):
 
     def at(self, bank: LeanBank, number: Numbers) -> Beliefs:
         """The beliefs at the steps `number`."""
-        return after(bank, self.beliefs, (number - self.last).astype(float))
+        return after(bank.experts, self.beliefs, (number - self.last).astype(float))
 
 
-def observe(bank: LeanBank, state: LeanState, j: Indices, y: Array, number: Numbers) -> LeanState:
+def observe(bank: LeanBank, state: LeanState, j: Index, y: Array, number: Numbers) -> LeanState:
     """The states after the reward `y` at candidate `j` in step `number` of each key: (k,) each.
 
     When the number passes a multiple of the span, the state is made anew from the last `span` observations alone, so
@@ -80,19 +82,20 @@ def made_anew(bank: LeanBank, recent: Recent) -> LeanState:
     return state
 
 
-def _stepped(bank: LeanBank, state: LeanState, j: Indices, y: Array, number: Numbers) -> LeanState:
+def _stepped(bank: LeanBank, state: LeanState, j: Index, y: Array, number: Numbers) -> LeanState:
     """One more observation of each key: weigh, slide, and begin again with the experts whose turn it is."""
-    held, weights, units = state.held, state.weights, state.units
+    experts, held, units = bank.experts, state.held, state.units
     y = y - bank.expected[j]
     origin = np.where(state.last > 0, state.origin, y)
     y = units.clipped(y - origin)
     beliefs, slot = state.at(bank, number), held.slot()
     now = held.put(bank, slot, j, y, number)
     units = Units.of(bank, now, origin)
-    before = held.where, held.Y, held.ages(number)
-    of = foreseen(bank, beliefs, *before, j)
-    weights = weigh(bank, weights, log_densities(bank, beliefs, units, of, y))
-    beliefs = slide(bank, beliefs, *before, slot, j, y, of)
+    before = held.at(number)
+    of = foreseen(experts, beliefs, before, j)
+    density = log_density(experts, beliefs, units.location, units.scale, of, y)
+    weights = weigh(bank, state.weights, density)
+    beliefs = slide(experts, beliefs, before, slot, j, y, of)
     turn = number // RENEWED != state.last // RENEWED
     if bank.restarts and turn.any():
         beliefs = begun_again(beliefs, turn[:, None, None] & _lightest(bank, weights))
@@ -118,20 +121,20 @@ class Moments(NamedTuple):
 
 
 def moments(
-    bank: LeanBank, state: LeanState, number: Numbers, pending: Indices | None = None, *, level: bool = False
+    bank: LeanBank, state: LeanState, number: Numbers, pending: Index | None = None, *, level: bool = False
 ) -> Moments:
     """What the experts think at the steps `number`, as if `pending` candidates, (k, q), were answered at the mean.
 
     It is of the function alone, by which to choose, or with the `level` that moves, as rewards are.
     """
-    b, held = state.at(bank, number), state.held
-    mean, V, prior = b.mean, b.explained, bank.variance[:, None]
+    experts, b, held = bank.experts, state.at(bank, number), state.held.at(number)
+    mean, V, prior = b.mean, b.explained, experts.variance[:, None]
     if level and bank.levels:
-        of_mean, of_V = of_level(bank, b, held.where, held.Y, held.ages(number))
-        mean, V, prior = mean + of_mean[..., None], V + of_V, prior + bank.level[0][:, None]
+        of_mean, of_V = of_level(experts, b, held)
+        mean, V, prior = mean + of_mean[..., None], V + of_V, prior + experts.level[0][:, None]
     if pending is not None:
-        V = V + imagined(bank, b, held.where, held.ages(number), pending, level=level)
-    a, rate = shape_and_rate(b, state.units)
+        V = V + imagined(experts, b, held, pending, level=level)
+    a, rate = shape_and_rate(b, state.units.location, state.units.scale)
     location, scale = (each[:, None, None, None] for each in state.units[:2])
     targets = (mean[..., 0, :] - location * mean[..., 1, :] + bank.expected) / scale
     return Moments(targets, np.sqrt(np.clip(prior - V, 0.0, prior) * (rate / a)[..., None]))
@@ -159,12 +162,12 @@ def rows_of(tree: Tree, rows: Any) -> Tree:
     return type(tree)(*each)
 
 
-def with_rows(tree: Tree, rows: Indices, some: Tree) -> Tree:
+def with_rows(tree: Tree, rows: Index, some: Tree) -> Tree:
     """The same with the states of some keys in place of theirs."""
     return type(tree)(*(_replaced(part, rows, new) for part, new in zip(tree, some, strict=True)))
 
 
-def _replaced(part: Any, rows: Indices, new: Any) -> Any:
+def _replaced(part: Any, rows: Index, new: Any) -> Any:
     if isinstance(part, tuple):
         return with_rows(part, rows, new)
     copy = part.copy()

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from driftwise.gp.window.experts import HeldSlots
+from driftwise.gp.window.slots import Index
 from driftwise.lean.bank import LeanBank
 from driftwise.records import Array
 
@@ -20,14 +22,13 @@ SEVERAL = 8  # observations from which on it is
 EMPTY = 1 << 62
 NEWER = 1 << 40  # beyond any number
 
-Indices = NDArray[np.intp]
 Numbers = NDArray[np.int64]
 
 
 class WindowSlots(NamedTuple):
     """What is in the slots of k keys. Rewards are relative to the key's `origin`, and clipped."""
 
-    where: Indices  # (k, w): candidates
+    where: Index  # (k, w): candidates
     y: Array  # (k, w)
     number: Numbers  # (k, w): 0 if the slot is empty
     newer: Numbers  # (k, w): how many newer observations were made nearby
@@ -46,16 +47,16 @@ class WindowSlots(NamedTuple):
         """Rewards and ones, 0 in empty slots: (k, w, 2)."""
         return np.stack([self.y, self.filled.astype(float)], axis=2)
 
-    def slot(self) -> Indices:
+    def slot(self) -> Index:
         """The slot that the next observation takes: (k,)."""
         superseded = self.newer * NEWER - self.number
         return np.argmax(np.where(self.filled, superseded, EMPTY), axis=1)
 
-    def ages(self, number: Numbers) -> Array:
-        """Of the slots, at the steps `number` of the keys: (k, w)."""
-        return (number[:, None] - self.number).astype(float)
+    def at(self, number: Numbers) -> HeldSlots:
+        """The same for the beliefs at the steps `number` of the keys."""
+        return HeldSlots(self.where, self.Y, (number[:, None] - self.number).astype(float))
 
-    def put(self, bank: LeanBank, slot: Indices, j: Indices, y: Array, number: Numbers) -> WindowSlots:
+    def put(self, bank: LeanBank, slot: Index, j: Index, y: Array, number: Numbers) -> WindowSlots:
         """With an observation in `slot` of each key."""
         keys = np.arange(len(j))
         where, rewards, numbers = self.where.copy(), self.y.copy(), self.number.copy()
@@ -79,7 +80,7 @@ class Units(NamedTuple):
     def of(cls, bank: LeanBank, held: WindowSlots, origin: Array) -> Units:
         """Averages over places: observations at one place count as one together, and the prior as `strength` places.
 
-        The scale is an upper confidence bound, as that of `auto` (`auto/data.py`): a few places with low rewards do not
+        The scale is an upper confidence bound, as that of `auto`: a few places with low rewards do not
         show that the others are low.
         """
         strength, spread, level = bank.prior.strength, bank.prior.scale, bank.prior.location - origin
@@ -103,7 +104,7 @@ class Units(NamedTuple):
 class Recent(NamedTuple):
     """The last observations of each key as they came, oldest first: (k, span) each."""
 
-    where: Indices
+    where: Index
     y: Array
     number: Numbers  # 0: none
 
@@ -112,13 +113,13 @@ class Recent(NamedTuple):
         shape = keys, span
         return cls(np.zeros(shape, dtype=np.intp), np.zeros(shape), np.zeros(shape, dtype=np.int64))
 
-    def followed_by(self, j: Indices, y: Array, number: Numbers) -> Recent:
+    def followed_by(self, j: Index, y: Array, number: Numbers) -> Recent:
         def appended(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
             return np.append(old[:, 1:], new[:, None], axis=1)
 
         return Recent(appended(self.where, j), appended(self.y, y), appended(self.number, number))
 
-    def selected(self, bank: LeanBank) -> Indices:
+    def selected(self, bank: LeanBank) -> Index:
         """Which of them to hold, oldest first: those with the fewest newer ones nearby, the newest of equals. (k, w)"""
         span = self.number.shape[1]
         near = bank.near[self.where[:, :, None], self.where[:, None, :]] & (self.number > 0)[:, :, None]

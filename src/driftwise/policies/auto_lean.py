@@ -10,15 +10,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.auto.policy import LEVEL, WIDTH, stretched
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
 from driftwise.gp.time_kernels import Forgetting
+from driftwise.gp.window.density import shape_and_rate
+from driftwise.gp.window.slots import Index
 from driftwise.lean.bank import LeanBank
+from driftwise.lean.extent import stretched
 from driftwise.lean.prior import Prior
 from driftwise.lean.step import LeanState, Moments, mixed, moments, observe, optimism
-from driftwise.lean.weigh import shape_and_rate
-from driftwise.lean.window import Indices
 from driftwise.policies.base import BasePolicy, Decision, an_instance, finite
 from driftwise.records import Array, Ask, Observation, Point
 from driftwise.spaces import Space, as_space
@@ -28,6 +28,8 @@ RESTARTS = 2  # one that goes on since the last change, and one that is ready fo
 LEAST = 1e-3  # noise, relative to the signal's variance, from which on an updated inverse is accurate
 SCALES = (50.0,)  # of smooth drift, in steps
 LEVELS = ((40.0, 2.0), (12.0, 0.5), (0.5, 0.3))  # that move: time scale, variance; the last one is noise
+LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
+WIDTH = 0.8  # of the break-even width, if rewards are standardised: their scale is an upper bound already
 BROAD = 1.0  # the bonus that just pays: fewer experts than `auto` has are sooner sure of a local maximum
 
 
@@ -139,7 +141,7 @@ class AutoLean(BasePolicy[LeanState]):
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return newer < self.memory
 
-    def _indices(self, points: Sequence[Sequence[float]]) -> Indices:
+    def _indices(self, points: Sequence[Sequence[float]]) -> Index:
         """Which candidates these are."""
         try:
             return np.array([self._places[tuple(x)] for x in points], dtype=np.intp)
@@ -194,15 +196,15 @@ class LeanBelief:
     @property
     def information_gain(self) -> float:
         """½ ln det(I + K/λ), averaged over the experts by their weights."""
-        b, noise = self.state.beliefs, self.policy.bank.noise[:, :, None]
+        b, noise = self.state.beliefs, self.policy.bank.experts.noise[:, :, None]
         missing = np.einsum("ksdii->ksdi", b.inverse) == 0
         whole = b.inverse * noise[..., None] + missing[..., None] * np.eye(missing.shape[-1])
         return max(float(-0.5 * (self.state.weights * np.linalg.slogdet(whole)[1]).sum()), 0.0)
 
     @property
     def noise(self) -> float:
-        a, rate = shape_and_rate(self.state.beliefs, self.state.units)
-        return float((self.state.weights * rate / a * self.policy.bank.noise).sum())
+        a, rate = shape_and_rate(self.state.beliefs, *self.state.units[:2])
+        return float((self.state.weights * rate / a * self.policy.bank.experts.noise).sum())
 
     @property
     def units(self) -> tuple[float, float]:
@@ -239,7 +241,7 @@ class LeanOptimism:
 
 def default_shapes(space: Space) -> tuple[tuple[Kernel, ...], tuple[float, ...]]:
     """A rough and a smooth kernel, each plus a constant level, and their noises."""
-    sides = stretched(space)
+    sides = stretched(np.asarray(space.points))
     rough, smooth = Matern(2.5, tuple((0.25 * sides).tolist())), RBF(tuple((0.25 * sides).tolist()))
     return (Sum(rough, Level(LEVEL)), Sum(smooth, Level(LEVEL))), (0.03, 0.01)
 

@@ -303,7 +303,7 @@ def finite(name: str, space: Space) -> int:
     if space.points is None:
         raise InvalidInput(
             f"{name} is defined on finitely many settings only, and this space cannot be listed; "
-            "give Candidates(points), or Int and Choice parameters with at most 2,500 settings in all, "
+            "give candidates, or Int and Choice parameters with at most 2,500 settings in all, "
             "and at most 1,000 where they are those of a single Choice"
         )
     return len(space.points)

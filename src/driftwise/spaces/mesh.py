@@ -52,7 +52,7 @@ class Mesh:
             raise InvalidInput(
                 f"points are spread over a box with a Float or an Int and at most {MOST} coordinates, of which a "
                 f"Choice has one for each value; got {self.dim} coordinates, {numbers} of them of numbers; give "
-                "Candidates(points)"
+                "candidates"
             )
 
     @property

@@ -10,14 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from driftwise.fleet.slide import Slots, best_score
-from driftwise.fleet.streams import Places
+from driftwise.gp.window.compiled import Places, Rows, best_score
 from driftwise.records import Array
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def near(
-    slots: Slots,  # (r,): which beliefs
+    slots: Rows,  # (r,): which beliefs
     counts: Places,  # (r,): observations in the windows
     firsts: Places,  # (r,): the first candidates of the blocks
     pairs: Array,  # (N, N)
@@ -37,7 +36,7 @@ def near(
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def refine(
-    slots: Slots, counts: Places, beta: Array, pairs: Array, prior: Array, P: Array, where: Places, Y: Array,
+    slots: Rows, counts: Places, beta: Array, pairs: Array, prior: Array, P: Array, where: Places, Y: Array,
     best: Places, mean: Array, var: Array,
 ) -> None:  # fmt: skip
     """Replaces the number of a block, in `best`, by the candidate in it with the largest score.
