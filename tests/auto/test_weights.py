@@ -102,13 +102,13 @@ def test_the_prior_prices_what_rows_assume_and_dates_have_none():
     assert (prior[4:] == 0).all()
 
 
-def test_both_rows_of_a_new_function_are_twice_as_likely_as_another_level():
+def test_what_happens_at_a_date_is_equally_likely_for_all_its_rows():
     rows = (row(), *TABLE.dated(row(), 11))
     sheaf = sheaf_of(DATA, rows)
     prior = prior_of(rows, 2)
     entered = path(sheaf, prior, prior, 0)[10].sum(axis=1)
     share = HAZARD * 26
-    np.testing.assert_allclose(entered, [1 - share, 0.4 * share, 0.4 * share, 0.2 * share])
+    np.testing.assert_allclose(entered, [1 - share, *[share / (len(rows) - 1)] * (len(rows) - 1)])
 
 
 def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
@@ -121,4 +121,4 @@ def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
     assert (entered[9, 4:] == 0).all()
     assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13)
     assert (entered[14, 6] == 0).all()
-    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13 * 0.5)  # another level, and no row of a new function
+    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13)
