@@ -33,18 +33,17 @@ def slowly(sheaf, prior, start, known):
         one = rows[r]
         return [q for q, e in enumerate(rows) if (e.family, e.since, e.shift) == (one.family, one.since, one.shift)]
 
+    def kind(r):
+        return rows[r].kernel, rows[r].bends, rows[r].level
+
     for i in range(known, n):
         for date in dates:
             new = [r for r in range(R) if rows[r].date == date and not start[r].sum()]
             if sheaf.window.data.place(date) == i and new:
-                share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING) * max(rows[r].odds for r in new)
+                share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING)
                 parts = np.array(
                     [
-                        [
-                            (sum(v[q, k] for q in range(R) if rows[q].family == rows[r].family) + TINY * v[:, k].sum())
-                            * rows[r].odds
-                            for k in range(w)
-                        ]
+                        [sum(v[q, k] for q in range(R) if kind(q) == kind(r)) + TINY * v[:, k].sum() for k in range(w)]
                         for r in new
                     ]
                 )
