@@ -30,7 +30,6 @@ def path(sheaf: Sheaf, prior: Array, start: Array, known: int) -> Array:
     R, w = start.shape
     log_p = sheaf.log_density[:, :, known:]
     n = log_p.shape[2]
-    p = np.exp(log_p - log_p.max(axis=(0, 1), initial=-np.inf))
     family, size = numbered([(row.family, row.since, row.shift) for row in sheaf.rows])
     # a new function has a scale of its own, so that its noise, relative to that, may be another one
     undated, kinds = numbered([(row.kernel, row.bends, row.level) for row in sheaf.rows])
@@ -45,7 +44,7 @@ def path(sheaf: Sheaf, prior: Array, start: Array, known: int) -> Array:
             v = _entered(v, new, share, undated, kinds)
             alive = alive | new
         out[i] = v
-        v = v * p[:, :, i] * alive[:, None]
+        v = np.where(alive[:, None], v * np.exp(log_p[:, :, i] - log_p[alive, :, i].max()), 0.0)
         v /= v.sum()
         v = (1 - SHARE - RARE) * v + SHARE * within * _sums(v, family, size)[family] + RARE * prior
     out[n] = v / v.sum()
