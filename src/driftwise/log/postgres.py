@@ -40,6 +40,8 @@ class Postgres:
         self.path, self.address = path, parsed(path)
         self.where = self.address.shown
         self._engine = _engine(self.address)
+        # a store that nobody closed and nobody has any more closes its connections, too
+        weakref.finalize(self, self._engine.dispose).atexit = False
         self._reader = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._threads, self._turns = Threads(MOST), FileTurns(None)
         weakref.finalize(self, _let_go, self._engine, self._threads)
