@@ -208,5 +208,5 @@ def test_nothing_read_is_the_prior():
 
 def test_at_a_later_time_what_drifts_is_less_certain():
     belief = mixture([row(0, TIMES[1])])
-    deviations = [belief.at(now).predict(X)[1] for now in (31.0, 60.0, 600.0)]
+    deviations = [replace(belief, now=now).predict(X)[1] for now in (31.0, 60.0, 600.0)]
     assert (np.diff(deviations, axis=0) > 0).all()

@@ -69,7 +69,7 @@ def test_a_bend_stretches_one_parameter():
 def test_something_happens_once():
     dated = TABLE.dated(row(), 9)
     assert {each.date for each in dated} == {9}
-    assert [parts(row(), each) <= {"since", "time"} for each in dated[:-1]] == [True] * (len(dated) - 1)
+    assert [parts(row(), each) <= {"since", "time", "noise"} for each in dated[:-1]] == [True] * (len(dated) - 1)
     assert parts(row(), dated[-1]) == {"shift"}
     assert not [again for each in dated for again in TABLE.dated(each, 12)]
     assert replace(TABLE, changes=False).dated(row(), 9) == []

@@ -33,18 +33,17 @@ def slowly(sheaf, prior, start, known):
         one = rows[r]
         return [q for q, e in enumerate(rows) if (e.family, e.since, e.shift) == (one.family, one.since, one.shift)]
 
+    def kind(r):
+        return rows[r].kernel, rows[r].bends, rows[r].level
+
     for i in range(known, n):
         for date in dates:
             new = [r for r in range(R) if rows[r].date == date and not start[r].sum()]
             if sheaf.window.data.place(date) == i and new:
-                share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING) * max(rows[r].odds for r in new)
+                share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING)
                 parts = np.array(
                     [
-                        [
-                            (sum(v[q, k] for q in range(R) if rows[q].family == rows[r].family) + TINY * v[:, k].sum())
-                            * rows[r].odds
-                            for k in range(w)
-                        ]
+                        [sum(v[q, k] for q in range(R) if kind(q) == kind(r)) + TINY * v[:, k].sum() for k in range(w)]
                         for r in new
                     ]
                 )
@@ -102,13 +101,13 @@ def test_the_prior_prices_what_rows_assume_and_dates_have_none():
     assert (prior[4:] == 0).all()
 
 
-def test_both_rows_of_a_new_function_are_twice_as_likely_as_another_level():
+def test_what_happens_at_a_date_is_equally_likely_for_all_its_rows():
     rows = (row(), *TABLE.dated(row(), 11))
     sheaf = sheaf_of(DATA, rows)
     prior = prior_of(rows, 2)
     entered = path(sheaf, prior, prior, 0)[10].sum(axis=1)
     share = HAZARD * 26
-    np.testing.assert_allclose(entered, [1 - share, 0.4 * share, 0.4 * share, 0.2 * share])
+    np.testing.assert_allclose(entered, [1 - share, *[share / (len(rows) - 1)] * (len(rows) - 1)])
 
 
 def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
@@ -121,4 +120,4 @@ def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
     assert (entered[9, 4:] == 0).all()
     assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13)
     assert (entered[14, 6] == 0).all()
-    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13 * 0.5)  # another level, and no row of a new function
+    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13)

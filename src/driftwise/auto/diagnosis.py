@@ -124,7 +124,7 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
     """The diagnosis of `mixture` at its time."""
     data, shares, moving = mixture.data, mixture.shares, motion(mixture)
     X = sample(space)
-    now, then = mixture.predict(X)[0], mixture.at(float(data.at[0]) if len(data) else mixture.now).predict(X)[0]
+    now, then = mixture.predict(X)[0], mixture.long_ago().predict(X)[0]
     return Diagnosis(
         rate=moving.rate,
         gap=data.gap,

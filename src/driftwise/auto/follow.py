@@ -145,7 +145,10 @@ class Following:
         newest = int(self.window.data.numbers[-1]) if len(self.window) else 0
         w = np.where([row.date == newest and newest > 0 for row in sheaf.rows], 0.0, weights.sum(axis=1))
         order = np.argsort(-w, kind="stable")
-        order = order[w[order] >= FAINT * w.max()]
+        heard = order[w[order] >= FAINT * w.max()]
+        # and one that knows what was before the last change, to compare with
+        before = [i for i in order.tolist() if not sheaf.rows[i].since and i not in heard][:1]
+        order = np.append(heard, before[: int(all(sheaf.rows[i].since for i in heard))]).astype(np.intp)
         kept = weights[order]
         return sheaf.only(order), tuple(W[i] for i in order), kept / kept.sum()
 

@@ -108,8 +108,14 @@ class Mixture:
         """As if the pending `points` had been answered now, at each row's mean: σ shrinks, μ stays."""
         return replace(self, pending=(*self.pending, *map(tuple, points)))
 
-    def at(self, now: float) -> Mixture:
-        return replace(self, now=now)
+    def long_ago(self) -> Mixture:
+        """The belief, now, about the time of the oldest reading, of the rows that use it."""
+        rows = np.flatnonzero([not row.since for row in self.rows])
+        if not len(self) or not len(rows):
+            return self
+        weights = self.weights[rows] / self.weights[rows].sum()
+        then = float(self.data.at[0])
+        return replace(self, sheaf=self.sheaf.only(rows), W=tuple(self.W[i] for i in rows), weights=weights, now=then)
 
     @property
     def units(self) -> tuple[float, float]:

@@ -39,7 +39,7 @@ EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observ
 SCALES = (20.0, 60.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
 WIDTH = 0.8  # of the break-even width, where the scale of rewards is learned: its prior is an upper bound already
-NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
+NOISES = (1e-5, 3e-4, 0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
 
 
 @dataclass(eq=False)

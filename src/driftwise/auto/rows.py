@@ -66,14 +66,6 @@ class Row:
         return max(self.since, self.shift)
 
     @property
-    def odds(self) -> float:
-        """Of what happens at a date: a new function has two rows, each twice as likely as another level.
-
-        To take a new function for another level costs more than the reverse, since nothing is explored then.
-        """
-        return 1.0 if self.since else 0.5
-
-    @property
     def nats(self) -> float:
         """By how much it begins behind a row that assumes less."""
         cyclic = isinstance(self.time, Cyclic) or (self.level is not None and isinstance(self.level.time, Cyclic))
@@ -151,7 +143,11 @@ class Hypotheses:
         if not self.changes or row.date:
             return []
         shifted = [replace(row, shift=number)] if self.levels else []
-        return [replace(row, time=t, since=number) for t in (STILL, DRIFTING)] + shifted
+        # a new function has a scale of its own, which is not known yet, and the noise is relative to it
+        place = self.noises.index(row.noise)
+        noises = self.noises[max(place - 2, 0) : place + 1]
+        new = product((STILL, DRIFTING), noises)
+        return [replace(row, time=time, noise=noise, since=number) for time, noise in new] + shifted
 
 
 def _beside(value: float, ladder: Sequence[float]) -> list[float]:

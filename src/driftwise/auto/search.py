@@ -136,7 +136,7 @@ class Search:
         order = np.argsort(-w, kind="stable")[:most]
         [head] = pool.heaviest(1, lambda row: not row.date)
         its = {replace(head, time=time) for time in self.table.times}
-        family = [i for i, row in enumerate(pool.rows) if row in its]
+        family = np.flatnonzero([row in its for row in pool.rows])
         order = np.union1d(order[w[order] >= least * w.max()], family)  # how the function moves may change at any time
         if len(order) == len(w):
             return pool

@@ -30,22 +30,21 @@ def path(sheaf: Sheaf, prior: Array, start: Array, known: int) -> Array:
     R, w = start.shape
     log_p = sheaf.log_density[:, :, known:]
     n = log_p.shape[2]
-    p = np.exp(log_p - log_p.max(axis=(0, 1), initial=-np.inf))
     family, size = numbered([(row.family, row.since, row.shift) for row in sheaf.rows])
-    undated, kinds = numbered([row.family for row in sheaf.rows])
+    # a new function has a scale of its own, so that its noise, relative to that, may be another one
+    undated, kinds = numbered([(row.kernel, row.bends, row.level) for row in sheaf.rows])
     own = np.where(prior.sum(axis=1, keepdims=True) > 0, prior, 1.0)
     within = own / np.maximum(_sums(own, family, size)[family], 1e-300)
     entering = entries(sheaf, start, known)
     alive = start.sum(axis=1) > 0
-    odds = np.array([row.odds for row in sheaf.rows])
     out, v = np.empty((n + 1, R, w)), start / start.sum()
     for i in range(n):
         if i in entering:
             new, share = entering[i]
-            v = _entered(v, new, share * odds[new], undated, kinds)
+            v = _entered(v, new, share, undated, kinds)
             alive = alive | new
         out[i] = v
-        v = v * p[:, :, i] * alive[:, None]
+        v = np.where(alive[:, None], v * np.exp(log_p[:, :, i] - log_p[alive, :, i].max()), 0.0)
         v /= v.sum()
         v = (1 - SHARE - RARE) * v + SHARE * within * _sums(v, family, size)[family] + RARE * prior
     out[n] = v / v.sum()
@@ -73,11 +72,10 @@ def entries(sheaf: Sheaf, start: Array, known: int) -> dict[int, tuple[NDArray[n
     return found
 
 
-def _entered(v: Array, new: NDArray[np.bool_], shares: Array, family: NDArray[np.intp], size: int) -> Array:
-    """Their share comes from all, and each family's and each warp's part of it is by its weight."""
+def _entered(v: Array, new: NDArray[np.bool_], share: float, family: NDArray[np.intp], size: int) -> Array:
+    """Their share comes from all. That of a row and a warp is by the weight of its family, or of all families."""
     its = family[new]
-    parts = (_sums(v, family, size)[its] + TINY * v.sum(axis=0)) * shares[:, None]
-    share = float(shares.max())
+    parts = _sums(v, family, size)[its] + TINY * v.sum(axis=0)
     entered = (1 - share) * v
     entered[new] = share * parts / parts.sum()
     return entered
