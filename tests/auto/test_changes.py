@@ -34,7 +34,7 @@ def test_a_world_that_stands_still_has_no_changes():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "dates"), [(2, [100]), (3, [81, 101])])
+@pytest.mark.parametrize(("seed", "dates"), [(2, [100]), (6, [81, 101])])
 def test_each_change_is_there_once_with_its_date(seed, dates):
     found = watched(seed, dates).changes
     assert len(found) == len(dates)
