@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.measure import Result, Stopwatch, duration
 from driftwise import RBF, Candidates, Fleet
-from driftwise.fleet.journal import Journal, JournalEntry, frames, open_journal
+from driftwise.fleet.frames import JournalEntry, packed
+from driftwise.fleet.journal import Journal, open_journal
 
 BATCH, ROUNDS = 1024, 400
 KEYS, WINDOW = 10_000, 64  # of the snapshot
@@ -52,7 +53,7 @@ def batch() -> JournalEntry:
 
 
 def coded() -> bytes:
-    return b"".join(frames.pieces(1, [batch()]))
+    return packed(1, [batch()])
 
 
 def bare(file: int) -> Callable[[], None]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from driftwise.store.packing import pack
+from driftwise.log.packing import pack
 
 import driftwise as dw
 from benchmarks.measure import Result, Stopwatch, duration, resident

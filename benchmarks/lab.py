@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.measure import Result, duration
-from driftwise.lab.engine import Engine, Joblib, cores, engine
+from driftwise.concurrency.threads import cores
+from driftwise.lab.engine import Engine, Joblib, engine
 from driftwise.lab.experiment import Account, conduct, plan
 from driftwise.lab.results import TIMINGS, Folder
 from driftwise.lab.suites import suite

@@ -39,11 +39,11 @@ WIDTH = 160  # of a table that is not on a screen
 
 
 def one_kernel(auto: Auto) -> Auto:
-    """Matérn of .25 alone, the middle one of those that are rough."""
+    """Matérn-5/2 of .35 alone, the middle one."""
     return replace(auto, kernels=auto.kernels[1:2], ard=False)
 
 
-def one_expert(auto: Auto) -> Auto:
+def one_row(auto: Auto) -> Auto:
     """ε = .01 and a noise of .03, whatever comes."""
     alone = replace(one_kernel(auto), times=(Forgetting(0.01),), noises=(0.03,))
     return replace(alone, changes=False, cycles=False, moving_level=False)
@@ -51,15 +51,15 @@ def one_expert(auto: Auto) -> Auto:
 
 VARIANTS: Mapping[str, Callable[[Auto], Auto]] = {
     "auto": lambda auto: auto,
-    "no changes (restarts, noise, outliers)": lambda auto: replace(auto, changes=False),
+    "no starts and no shifts": lambda auto: replace(auto, changes=False),
     "no smooth drift": lambda auto: Auto.of(auto.space, smooth=False),
     "no cycles": lambda auto: replace(auto, cycles=False),
     "no moving level": lambda auto: replace(auto, moving_level=False),
     "one lengthscale for all coordinates": lambda auto: replace(auto, ard=False),
-    "Matérn kernels only": lambda auto: replace(auto, kernels=auto.kernels[:2]),
-    "no learned kernel: Matérn, .25": one_kernel,
+    "Matérn kernels only": lambda auto: replace(auto, kernels=(*auto.kernels[:3], *auto.kernels[5:])),
+    "no learned kernel: Matérn, .35": one_kernel,
     "one noise, .03": lambda auto: replace(auto, noises=(0.03,)),
-    "one expert: Matérn .25, ε = .01, noise .03": one_expert,
+    "one row: Matérn .35, ε = .01, noise .03": one_row,
     "c = 1 in place of .8": lambda auto: replace(auto, width=1.0),
 }
 

@@ -94,7 +94,7 @@ def everywhere(request: pytest.FixtureRequest, served: Any, tmp_path: Path, monk
     if request.param == "service":
         if request.node.get_closest_marker("local"):
             pytest.skip("it is about studies in memory or in a file alone")
-        monkeypatch.setattr("driftwise.store.connection.SYNCHRONOUS", "OFF")  # these tests pull no plug
+        monkeypatch.setattr("driftwise.log.sqlite.SYNCHRONOUS", "OFF")  # these tests pull no plug
         folder = tmp_path / "served"
         folder.mkdir()
         monkeypatch.setattr(request.module, "Study", Elsewhere(served, folder))

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from driftwise import RBF, Candidates, Choice, Float, Int, Linear, Matern, Product, Scaled, Sum, policy
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Model
+from driftwise.log import codec
+from driftwise.log.config_diff import difference
 from driftwise.policies import REGISTRY
 from driftwise.spaces import Box
-from driftwise.store import codec
-from driftwise.store.config_diff import difference
 from driftwise.theory.widths import Constant
 
 positive = st.floats(min_value=1e-100, max_value=1e100)
@@ -81,7 +81,7 @@ def test_a_class_is_the_same_whether_all_policies_are_loaded_or_not():
 
 
 def test_a_part_of_a_policy_is_found_before_the_policy_was_used():
-    code = 'from driftwise.store import codec; print(codec.loads(\'{"type": "Range", "low": 0, "high": 2}\'))'
+    code = 'from driftwise.log import codec; print(codec.loads(\'{"type": "Range", "low": 0, "high": 2}\'))'
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "Range(low=0.0, high=2.0)\n"
 

@@ -36,7 +36,7 @@ def asking(folder: Path) -> str:
 
 def test_the_command_that_asks_loads_neither_the_lab_nor_scipy_stats(tmp_path):
     found = loaded(asking(tmp_path))
-    assert "driftwise.store.sqlite" in found
+    assert "driftwise.log.sqlite" in found
     assert not found & {"driftwise.lab", "driftwise.environments", "scipy.stats", "scipy.optimize"}
 
 
@@ -44,7 +44,7 @@ def test_the_command_that_asks_loads_its_own_policy_and_no_other(tmp_path):
     found = loaded(asking(tmp_path))
     assert {"driftwise.auto.policy", "driftwise.policies.base"} <= found
     assert not found & {"driftwise.policies.ada_opkb", "driftwise.policies.w_dbo", "driftwise.policies.ldp"}
-    assert not found & {"rich.progress", "driftwise.store.verify"}
+    assert not found & {"rich.progress", "driftwise.log.verify"}
 
 
 def test_a_kernel_needs_no_store():

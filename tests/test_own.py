@@ -18,9 +18,9 @@ from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError, StoreE
 from driftwise.lab.engine import Joblib, perform_all, replies, serial
 from driftwise.lab.named import environments
 from driftwise.lab.trials import Contender, Trial
+from driftwise.log import codec
 from driftwise.lookup import Catalogue
 from driftwise.policies import POLICIES, options_of
-from driftwise.store import codec
 
 LINE = {"x": dw.Float(0, 1)}
 

@@ -15,8 +15,8 @@ def test_every_variant_lacks_something():
     world = STILL.environment(0)
     made = {label: Variant(label).on(world) for label in VARIANTS}
     assert len({repr(policy) for policy in made.values()}) == len(VARIANTS)
-    assert len(made["one expert: Matérn .25, ε = .01, noise .03"].bank.experts) == 1
-    assert made["no learned kernel: Matérn, .25"].kernels == made["auto"].kernels[1:2]
+    assert len(made["one row: Matérn .35, ε = .01, noise .03"].table.first) == 1
+    assert made["no learned kernel: Matérn, .35"].kernels == made["auto"].kernels[1:2]
 
 
 def test_trials_are_told_apart():

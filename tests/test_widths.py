@@ -7,7 +7,7 @@ import pytest
 
 from driftwise import RBF, Candidates, Float, Linear, Posterior, Scaled, policy
 from driftwise.errors import InvalidInput
-from driftwise.store import codec
+from driftwise.log import codec
 from driftwise.theory import widths
 from driftwise.theory.information import MaximumGain
 

@@ -1,13 +1,14 @@
-"""The observations that experts use: which of them, rewards centred and scaled, time in typical gaps."""
+"""The observations that rows use: which of them, rewards standardised robustly, time in typical gaps."""
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
-from driftwise.auto.data import CAUTION, NEAR, SPAN, Frame, Memory, Observations
+from driftwise.auto.data import NEAR, SPAN, Frame, Memory, Observations
+from driftwise.auto.warps import Standard
+from driftwise.auto.window import Readings
 from driftwise.records import Observation
 
-# --- rewards and times as experts see them ------------------------------------------------------------------------
+# --- rewards and times as rows see them ------------------------------------------------------------------------
 
 
 def rewards(y, at=None, x=None):
@@ -18,44 +19,51 @@ def rewards(y, at=None, x=None):
     return Observations(np.arange(1, n + 1), times, places[:, None], np.asarray(y, dtype=float), Frame((1.0,)))
 
 
-def test_rewards_are_standardised_with_caution_and_outliers_cut_off():
-    y = np.random.default_rng(0).standard_normal(100)
-    spread = np.sqrt(((y - y.mean()) ** 2).sum() / chi2.ppf(CAUTION, 99))
-    np.testing.assert_allclose(rewards(y).targets, (y - y.mean()) / spread, rtol=1e-12)  # nothing is cut from a normal
+def units_of(data):
+    units = Readings.of(data, None).units
+    return units.location, units.scale
+
+
+def test_rewards_are_standardised_and_wild_ones_do_not_count():
+    y = np.random.default_rng(0).standard_normal(101)
+    middle = np.median(y)
+    location, scale = units_of(rewards(y))
+    assert location == middle
+    assert scale == pytest.approx(1.4826 * np.median(np.abs(y - middle)))
     wild = y.copy()
     wild[[30, 77]] = 100.0, -1e9
-    assert 0.9 < rewards(wild).units[1] / rewards(y).units[1] < 1.1
-    assert np.abs(rewards(wild).targets).max() < 10
-    kept = np.delete(np.arange(100), [30, 77])
-    np.testing.assert_allclose(rewards(wild).clipped[kept], y[kept])
+    assert units_of(rewards(wild)) == pytest.approx((location, scale), rel=0.1, abs=0.1)
 
 
 def test_what_was_seen_at_one_place_counts_as_one():
-    """Ninety looks at the top and ten elsewhere are eleven places: neither mean, spread nor outliers are the top's."""
+    """Ninety looks at the top and ten elsewhere are eleven places: neither location nor scale are the top's."""
     rng = np.random.default_rng(1)
     elsewhere, top = rng.standard_normal(10), 3 + 0.01 * rng.standard_normal(90)
     x = np.concatenate([np.arange(10.0), np.full(90, 20.0)])
     data = rewards(np.concatenate([elsewhere, top]), x=x)
-    places = np.append(elsewhere, top.mean())
     assert data.place_weights.sum() == pytest.approx(11)
-    assert data.units[0] == pytest.approx(places.mean())
-    squares = 10 * elsewhere.var() + 10 * (elsewhere.mean() - places.mean()) ** 2 + ((top - places.mean()) ** 2).mean()
-    assert data.units[1] == pytest.approx(np.sqrt(squares / chi2.ppf(CAUTION, 10)))
-    assert data.clipped.tolist() == data.y.tolist()
+    places = np.append(elsewhere, 3.0)
+    location = np.median(places)
+    assert units_of(data) == pytest.approx((location, 1.4826 * np.median(np.abs(places - location))), abs=0.03)
 
 
 def test_rewards_as_they_come_where_their_kernel_is_known():
     data = Observations(
         np.arange(1, 4), np.arange(3.0), np.zeros((3, 1)), np.array([5.0, 6.0, 9.0]), Frame((1.0,), False)
     )
-    assert data.targets.tolist() == [5.0, 6.0, 9.0]
+    window = Readings.of(data, Standard())
+    assert window.targets.tolist() == [[5.0, 6.0, 9.0]]
+    assert window.log_slopes.tolist() == [[0.0, 0.0, 0.0]]
 
 
-def test_rewards_that_are_nearly_all_equal_are_left_as_they_are():
+def test_rewards_that_are_nearly_all_equal_have_the_scale_of_the_others():
     y = np.zeros(50)
-    assert rewards(y).targets.tolist() == [0.0] * 50
+    assert units_of(rewards(y)) == (0.0, 1.0)
     y[7] = 1.0
-    assert rewards(y).clipped.tolist() == y.tolist()
+    location, scale = units_of(rewards(y))
+    assert location == 0.0
+    assert scale == pytest.approx(np.sqrt(1 / 50))
+    assert units_of(rewards([])) == (0.0, 1.0)
 
 
 def test_time_is_counted_in_typical_gaps():

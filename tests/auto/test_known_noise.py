@@ -1,4 +1,4 @@
-"""auto with noise known per observation: experts against dense algebra, and what is all noise against nothing."""
+"""auto with noise known per observation: rows against dense algebra, and what is all noise against nothing."""
 
 import dataclasses
 
@@ -7,20 +7,24 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from driftwise import Candidates, Matern
-from driftwise.auto.bank import Bank
 from driftwise.auto.data import Frame, Memory, Observations
-from driftwise.auto.experts import Expert
+from driftwise.auto.follow import inverses
 from driftwise.auto.mixture import Mixture
-from driftwise.auto.policy import CERTAIN, NOISES, Auto
+from driftwise.auto.pieces import made_at_once
+from driftwise.auto.policy import NOISES, Auto
+from driftwise.auto.rows import CERTAIN, Hypotheses, Row
 from driftwise.auto.search import Search
+from driftwise.auto.sheaf import fold
+from driftwise.auto.warps import Standard
+from driftwise.auto.window import Readings
 from driftwise.gp.time_kernels import Forgetting
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
 
 KERNEL, NOISE = Matern(2.5, 0.3), 0.05
 POINTS = np.random.default_rng(0).random((25, 2))
-KNOWN = Bank((KERNEL,), (Forgetting(0.02),), (NOISE,), prior_strength=CERTAIN)
-EXPERT = Expert(0, Forgetting(0.02), NOISE)
+KNOWN = Hypotheses((KERNEL,), (Forgetting(0.02),), (NOISE,), strength=CERTAIN)
+ROW, STILL = Row(0, Forgetting(0.02), NOISE), Row(0, Forgetting(0.0), NOISE)
 
 
 def log(n=30, *, seed=1, std=True, repeats=True):
@@ -44,23 +48,25 @@ def data_of(seens, *, standardise=False):
     return data
 
 
-def mixture(seens, bank=KNOWN, expert=EXPERT, **frame):
-    data = data_of(seens, **frame)
-    return Mixture(bank, data, tuple(bank.fits([expert], data)), np.ones(1), seens[-1].at)
+def mixture(seens, table=KNOWN, row=ROW, *, standardise=False):
+    window = Readings.of(data_of(seens, standardise=standardise), None if standardise else Standard())
+    sheaf = made_at_once(fold(table, window, [row], np.zeros(len(seens), dtype=bool)))
+    weights = np.full((1, len(window.warps)), 1 / len(window.warps))
+    return Mixture(sheaf, inverses(sheaf)[0], weights, seens[-1].at)
 
 
 def dense(seens):
     X, at = np.array([s.x for s in seens]), np.array([s.at for s in seens])
     noises = np.array([s.std**2 if s.std is not None else NOISE / s.repeats for s in seens])
-    return KERNEL(X, X) * EXPERT.time(at, at) + np.diag(noises), noises, X, at
+    return KERNEL(X, X) * ROW.time(at, at) + np.diag(noises), noises, X, at
 
 
-def test_an_expert_equals_dense_algebra():
+def test_a_row_equals_dense_algebra():
     seens = log()
     A, noises, X, at = dense(seens)
     y = np.array([s.y for s in seens])
     belief = mixture(seens)
-    k = KERNEL(X, POINTS) * EXPERT.time(at, at[-1:])
+    k = KERNEL(X, POINTS) * ROW.time(at, at[-1:])
     mean, std = belief.predict(POINTS)
     np.testing.assert_allclose(mean, k.T @ np.linalg.solve(A, y), atol=1e-5)
     np.testing.assert_allclose(std**2, 1 - np.einsum("nm,nm->m", k, np.linalg.solve(A, k)), atol=1e-4)  # s² is not 1
@@ -69,23 +75,19 @@ def test_an_expert_equals_dense_algebra():
     imagined = belief.imagine([tuple(POINTS[0].tolist())]).predict(POINTS)
     np.testing.assert_allclose(imagined[0], mean, atol=1e-9)
     assert imagined[1][0] < std[0]
-    np.testing.assert_allclose(belief.weights(POINTS) @ y, mean, atol=1e-8)
 
 
 def test_its_evidence_has_the_own_noise_of_each_observation():
     seens = log()
     A, *_ = dense(seens)
-    [forecast] = KNOWN.fits([EXPERT], data_of(seens))
     expected = multivariate_normal(cov=A).logpdf([s.y for s in seens])
-    assert forecast.one_ahead.sum() - 0.5 * len(seens) * np.log(2 * np.pi) == pytest.approx(expected, abs=1e-3)
+    assert mixture(seens).sheaf.regular.sum() == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_mean_of_readings_is_worth_those_readings():
-    still = Expert(0, Forgetting(0.0), NOISE)
-    bank = dataclasses.replace(KNOWN, times=(Forgetting(0.0),))
     seens = log(std=False)
     single = [dataclasses.replace(s, number=10 * s.number + i, repeats=1) for s in seens for i in range(s.repeats)]
-    one, other = mixture(seens, bank, still), mixture(single, bank, still)
+    one, other = mixture(seens, row=STILL), mixture(single, row=STILL)
     for ours, theirs in zip(one.predict(POINTS), other.predict(POINTS), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-4)  # s² is not 1 to the last digit
 
@@ -97,47 +99,46 @@ def test_what_is_all_noise_moves_neither_the_scale_of_the_signal_nor_that_of_rew
         dataclasses.replace(s, number=100 + s.number, at=s.at + 0.5, y=(-1) ** s.number * 3e6, std=1e7)
         for s in seens[:8]
     ]
-    bank = dataclasses.replace(KNOWN, prior_strength=5.0)
-    still = Expert(0, Forgetting(0.0), NOISE)
-    before, after = (mixture(some, bank, still, standardise=True) for some in (seens, [*seens, *wild]))
+    table = dataclasses.replace(KNOWN, strength=5.0)
+    exact = [dataclasses.replace(seens[0], std=1e-4), *seens[1:]]  # a known noise beforehand, too: one warp
+    before, after = (mixture(some, table, STILL, standardise=True) for some in (exact, [*exact, *wild]))
     np.testing.assert_allclose(after.units, before.units, rtol=1e-6)
-    assert after.fits[0].scale == pytest.approx(before.fits[0].scale, rel=1e-6)
-    assert after.fits[0].ignored == before.fits[0].ignored
+    np.testing.assert_allclose(after.predictors[0].scale, before.predictors[0].scale, rtol=1e-6)
+    assert not after.sheaf.labels.any()
     for ours, theirs in zip(after.predict(POINTS), before.predict(POINTS), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 @pytest.mark.parametrize("signal", [0.4, 2.0])
 def test_a_known_noise_is_relative_to_the_signal_that_was_learned(signal):
-    """The noise of standard deviation 0.3 that the expert assumes, in the units of rewards, is about that."""
+    """It has a standard deviation of 0.3, whatever the scale of the signal is: this one is about the likeliest."""
     rng = np.random.default_rng(2)
     L = np.linalg.cholesky(KERNEL(POINTS, POINTS) + 1e-9 * np.eye(25))
     f = signal * (L @ rng.standard_normal(25))
     y = np.tile(f, 3) + 0.3 * rng.standard_normal(75)
     points = np.tile(POINTS, (3, 1)).tolist()
     seens = [Observation(t + 1, t + 1.0, tuple(points[t]), float(y[t]), std=0.3) for t in range(75)]
-    bank = dataclasses.replace(KNOWN, prior_strength=0.1)
-    [fit] = bank.fits([Expert(0, Forgetting(0.0), NOISE)], data_of(seens))
+    [predictor] = mixture(seens, dataclasses.replace(KNOWN, strength=0.1), STILL).predictors
+    [scale] = predictor.scale
     K, grid = KERNEL(np.array(points), np.array(points)), np.geomspace(0.05, 10, 60)
     likely = [multivariate_normal(cov=s**2 * K + 0.09 * np.eye(75)).logpdf(y) for s in grid]
     best = grid[np.argmax(likely)]
-    assert abs(np.log(fit.scale / best)) < min(0.8 * abs(np.log(best)), np.log(2))  # it begins with 1
-    assert 0.6 * 0.09 < fit.noises[0] * fit.scale**2 < 1.7 * 0.09
+    assert abs(np.log(scale / best)) < min(0.8 * abs(np.log(best)), np.log(2))  # it begins with 1
 
 
 def test_rewards_that_are_nothing_but_known_noise_leave_a_faint_signal():
     rng = np.random.default_rng(3)
     seens = [dataclasses.replace(s, y=float(0.01 * rng.standard_normal()), std=5.0, repeats=1) for s in log(60)]
-    [fit] = dataclasses.replace(KNOWN, prior_strength=1.0).fits([EXPERT], data_of(seens))
-    assert 0.1 <= fit.scale <= 1
-    assert np.isfinite(fit.log_predictive).all()
+    belief = mixture(seens, dataclasses.replace(KNOWN, strength=1.0))
+    assert 0.1 <= belief.predictors[0].scale[0] <= 1
+    assert np.isfinite(belief.sheaf.log_density).all()
 
 
-def test_if_all_noises_are_known_the_bank_has_one():
+def test_if_all_noises_are_known_the_table_has_one():
     policy = Auto.of(Candidates(POINTS))
     known = [dataclasses.replace(s, std=0.1, repeats=1) for s in log()]
-    assert len(replay(policy, known).search.bank.noises) == 1
-    assert replay(policy, log()).search.bank.noises == NOISES
+    assert len(replay(policy, known).search.table.noises) == 1
+    assert replay(policy, log()).search.table.noises == NOISES
     assert isinstance(replay(policy, known).search, Search)
 
 
@@ -151,13 +152,17 @@ def test_a_noisier_observation_does_not_supersede_an_exact_one():
 
 
 def test_exact_rewards_are_believed_and_noisy_ones_are_not():
-    """The same rewards, once with the high one known to be exact and once with it known to be worthless."""
+    """A high reward where nothing was read, once known to be exact and once to be worthless."""
     policy, seens = Auto.of(Candidates(POINTS)), log(std=False, repeats=False)
-    where = tuple(POINTS[7].tolist())
-    means = []
+    away = np.linalg.norm(POINTS[:, None] - np.array([s.x for s in seens])[None], axis=2).min(axis=1)
+    where = int(np.argmax(away))
+    before = policy.belief(replay(policy, seens), Ask(31, 31.0))
+    location, scale = before.units
+    expected, wide = (float(each[0]) for each in before.predict(POINTS[where : where + 1]))
+    known, high, means = location + scale * expected, location + scale * (expected + 3 * wide), []
     for std in (1e-3, 30.0):
-        high = Observation(31, 31.0, where, 4.0, std=std)
-        belief = policy.belief(replay(policy, [*seens, high]), Ask(32, 32.0))
+        seen = Observation(31, 31.0, tuple(POINTS[where].tolist()), high, std=std)
+        belief = policy.belief(replay(policy, [*seens, seen]), Ask(32, 32.0))
         location, scale = belief.units
-        means.append(location + scale * belief.predict(POINTS[7:8])[0][0])
-    assert means[0] > means[1] + 0.5
+        means.append(location + scale * belief.predict(POINTS[where : where + 1])[0][0])
+    assert means == pytest.approx([high, known], abs=0.1 * (high - known))

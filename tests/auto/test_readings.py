@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from driftwise import Candidates, Float, Study, policy
-from driftwise.auto.data import FEW, Frame, Memory, Observations
+from driftwise import Float, Study, policy
+from driftwise.auto.data import Frame, Memory
 from driftwise.auto.readings import DISTINCT, FACTORS, FEWEST, LONGEST, informative, unit_changes
+from driftwise.auto.window import Readings
 from driftwise.gp.noise import all_pairs
 from driftwise.records import Ask, Observation
 
@@ -106,13 +107,14 @@ def remembered(y, X, std):
     return memory
 
 
-def test_experts_see_what_they_would_have_seen_in_the_newest_unit():
+def test_rows_see_what_they_would_have_seen_in_the_newest_unit():
     y, X = distinct(60)
     units = np.repeat([1.0, 1e3], [40, 20])
     std = 0.3 * units
     mixed, all_new = remembered(units * y, X, std).selected, remembered(1e3 * y, X, np.full(60, 300.0)).selected
-    np.testing.assert_allclose(mixed.targets, all_new.targets, rtol=1e-9)
-    np.testing.assert_allclose(mixed.units, all_new.units, rtol=1e-9)
+    one, other = Readings.of(mixed, None), Readings.of(all_new, None)
+    np.testing.assert_allclose(one.targets, other.targets, rtol=1e-9)
+    np.testing.assert_allclose(one.units.scale, other.units.scale, rtol=1e-9)
     np.testing.assert_allclose(all_pairs(mixed.own, 60), all_pairs(all_new.own, 60), rtol=1e-9)
 
 
@@ -137,38 +139,16 @@ def test_a_change_of_the_unit_changes_nothing_else():
 # --- a few wrong readings in a row ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("wrong", "believed"), [(0, 60), (1, 59), (FEW, 60 - FEW), (FEW + 1, 60)])
-def test_a_few_unusually_bad_readings_at_the_end_are_not_believed(wrong, believed):
-    y, X = distinct(60)
-    y[60 - wrong :] -= 70
-    data = Observations(np.arange(1, 61), np.arange(1.0, 61), X, y, Frame((1.0,)))
-    assert data.believed == believed
-
-
 @pytest.mark.slow
-def test_after_three_wrong_readings_nothing_has_changed():
+def test_some_steps_after_three_wrong_readings_nothing_has_changed():
     study = Study("b", space={"x": Float(0, 1)}, seed=1)
     noise, asked = 0.05 * np.random.default_rng(0).standard_normal(70), []
     for t in range(70):
         s = study.ask()
         asked.append(s.params["x"])
         study.tell(s, 2 - 4 * (s.params["x"] - 0.6) ** 2 + noise[t] - (5 if 50 <= t < 53 else 0))
-        assert not study.alarm
-        if t >= 50:
+        assert not study.alarm or 50 <= t < 58  # a change and three wrong readings look alike at first
+        if t >= 58:
             assert abs(study.recommend().params["x"] - 0.6) < 0.1
-    assert np.abs(np.array(asked[51:54]) - 0.6).max() < 0.1
-
-
-def test_in_doubt_the_best_setting_is_asked_for_however_much_it_explores():
-    line = Candidates(np.linspace(0, 1, 21)[:, None])
-    made, rng = policy("auto", line, width=20.0), np.random.default_rng(0)
-    state = made.start()
-    for t in range(1, 45):
-        x = line.points[rng.integers(6, 15)]
-        y = 2 - 4 * (x[0] - 0.6) ** 2 + 0.05 * rng.standard_normal() - (9 if t == 44 else 0)
-        state = made.update(state, Observation(t, float(t), tuple(x), float(y)))
-    ask = Ask(45, 45.0, seed=0)
-    assert state.in_doubt
-    belief = made.belief(state, ask)
-    assert made.choose(state, ask) == line.points[np.argmax(belief.optimism(line.points, 0.0))]
-    assert np.argmax(belief.optimism(line.points, 0.0)) != np.argmax(belief.optimism(line.points, 20.0))
+    # after two of them it may look elsewhere, whether all has changed
+    assert np.sum(np.abs(np.array(asked[51:]) - 0.6) > 0.15) <= 2

@@ -1,280 +1,162 @@
-"""What a search finds in a window: the expert whose world it is, changes and their dates, cycles, moving levels."""
+"""The search for rows: in pieces as at once, and states that are folded from a log in several ways."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from driftwise import RBF, Float, Matern, Study
-from driftwise.auto.bank import Bank
-from driftwise.auto.data import Frame, Memory, Observations
-from driftwise.auto.experts import Expert, MovingLevel
-from driftwise.auto.search import PERIODS, Search
-from driftwise.gp.time_kernels import Cyclic, Forgetting, MaternInTime, Wave
-from driftwise.store import Outcome, SqliteStore
+from driftwise import Candidates, Float, policy
+from driftwise.auto import policy as policy_module
+from driftwise.auto.data import Memory
+from driftwise.auto.rows import Hypotheses
+from driftwise.auto.search import FOLLOWED, Search
+from driftwise.gp.kernels import RBF, Level, Sum
+from driftwise.policies import replay
+from driftwise.records import Ask, Observation
+from worlds import TABLE, TIMES, observations, row
 
-TIMES = (Forgetting(0.0), Forgetting(0.05), MaternInTime(2.5, 30.0))
-BANK = Bank((RBF(0.1), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3), parts=((0,), (1,)))
-N = 150
-WARPED = Expert(1, TIMES[0], 0.003, stretch=(0.5, 8.0))
-
-
-def drawn(*experts, seed=5, gap=1.0):
-    """Rewards drawn from one expert, or from several one after the other, each on as many observations."""
-    rng = np.random.default_rng(seed)
-    X, at = rng.random((N, 2)), gap * np.arange(1.0, N + 1)
-    y = np.zeros(N)
-    for part, truth in zip(np.array_split(np.arange(N), len(experts)), experts, strict=True):
-        clock, level = at[part] / gap, truth.level
-        A = BANK.kernel(truth.shape)(X[part], X[part]) * truth.time(clock, clock) + truth.noise * np.eye(len(part))
-        A += level.variance * level.time(clock, clock) if level else 0.0
-        y[part] = np.linalg.cholesky(A) @ rng.standard_normal(len(part))
-    return Memory(Observations(np.arange(1, N + 1), at, X, y, Frame((1.0, 1.0))), np.zeros(N, dtype=int), N)
+BOX = {"a": Float(0, 1), "b": Float(0, 1)}
+GRID = Candidates(np.stack(np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 1, 5)), axis=-1).reshape(-1, 2))
 
 
-def heaviest(memory, bank=BANK):
-    experts, w = Search(bank, memory).leading
-    assert w.sum() == pytest.approx(1.0)
-    return experts[int(np.argmax(w))]
+def remembered(data, *, most=184):
+    memory = Memory.nothing(data.frame, most=most)
+    for n, at, x, y in zip(data.numbers, data.at, data.X, data.y, strict=True):
+        memory = memory.observe(Observation(int(n), float(at), tuple(x.tolist()), float(y)))
+    return memory
 
 
-@pytest.mark.parametrize("truth", [Expert(0, TIMES[0], 0.003), Expert(1, TIMES[1], 0.03), Expert(1, TIMES[2], 0.003)])
-def test_the_expert_whose_world_it_is(truth):
-    found = heaviest(drawn(truth))
-    assert (found.kernel, found.time, found.since, found.earlier, found.level) == (
-        truth.kernel,
-        truth.time,
-        0,
-        (),
-        None,
+def searched(data, table=TABLE):
+    return Search(table, remembered(data)).pool
+
+
+def assert_same(one, other):
+    assert one.rows == other.rows
+    np.testing.assert_array_equal(one.weights, other.weights)
+    np.testing.assert_array_equal(one.sheaf.errors, other.sheaf.errors)
+    np.testing.assert_array_equal(one.sheaf.labels, other.sheaf.labels)
+
+
+@pytest.mark.parametrize("cost", [1.0, 3e7, 1e12])
+def test_in_pieces_it_is_the_same_as_at_once(cost):
+    data = observations(30, far=(21,))
+    whole, pieces = searched(data), Search(TABLE, remembered(data))
+    calls = 0
+    while not pieces.job.done:
+        pieces.job.advance(pieces.job.cost + cost)
+        calls += 1
+    assert (calls > 1) == (cost < 1e9)
+    assert_same(whole, pieces.pool)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 7, 40])
+def test_what_is_followed_is_little_and_has_all_the_weight(n):
+    pool = searched(observations(n))
+    [head] = pool.heaviest(1, lambda each: not each.date)
+    family = [each for each in pool.rows if each.family == head.family and not each.date]  # it is always followed
+    assert 1 <= len(pool.rows) <= FOLLOWED + len(family)
+    assert len(set(pool.rows)) == len(pool.rows)
+    assert pool.weights.sum() == pytest.approx(1.0)
+    assert any(not each.date for each in pool.rows)
+
+
+def still(x):
+    return np.sin(5 * x[:, 0])
+
+
+def told(values, X, *, noise=0.05, seed=3):
+    data = observations(len(X))
+    y = values + noise * np.random.default_rng(seed).standard_normal(len(X))
+    return replace(data, X=X, y=y, numbers=np.arange(1, len(X) + 1), at=np.arange(1.0, len(X) + 1))
+
+
+def best(pool):
+    return pool.rows[int(np.argmax(pool.of_row))]
+
+
+def test_it_finds_out_what_the_world_is_like():
+    X = np.random.default_rng(4).random((70, 2))
+    calm = best(searched(told(still(X), X)))
+    assert calm.time == TIMES[0]
+    assert calm.level is None
+    assert calm.date == 0
+    assert calm.bends[1] > calm.bends[0]  # the second parameter matters less
+    turned = best(searched(told(np.where(np.arange(70) < 40, 1, -1) * still(X), X)))
+    assert abs(turned.since - 41) <= 2
+    lifted = best(searched(told(still(X) + 6.0 * (np.arange(70) >= 40), X)))
+    assert abs(max(lifted.shift, lifted.since) - 41) <= 2
+    walk = np.cumsum(np.random.default_rng(5).standard_normal(70))
+    assert best(searched(told(still(X) + walk, X))).level is not None
+    phase = 2 * np.pi * np.arange(70) / 8
+    assert best(searched(told(np.sin(5 * X[:, 0] + phase), X))).time.period == 8.0
+
+
+def test_of_a_table_with_one_row_that_row_is_left():
+    table = Hypotheses(
+        (Sum(RBF(0.3), Level(0.3)),), (TIMES[0],), (0.03,), changes=False, cycles=False, levels=False, dim=2
     )
+    assert searched(observations(30), table).rows == (row(0, TIMES[0]),)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_new_function_is_dated(seed):
-    old = Expert(1, TIMES[0], 0.003)
-    found = heaviest(drawn(old, old, seed=seed))
-    assert abs(found.since - 76) <= 1
+# --- replay -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_noise_that_changes_twice_is_no_new_function(seed):
-    """Quiet, loud, quiet, the function being the same all along."""
-    memory = drawn(Expert(1, TIMES[0], 1e-9), seed=seed)
-    loud = np.repeat([0.003, 0.3, 0.003], 50)
-    y = memory.all.y + np.sqrt(loud) * np.random.default_rng(seed).standard_normal(N)
-    data = Observations(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame)
-    found = heaviest(Memory(data, memory.newer, N))
-    assert found.since == 0
-    assert [(abs(until - at) <= 6, noise) for (until, noise), at in zip(found.earlier, (51, 101), strict=True)] == [
-        (True, pytest.approx(0.003)),
-        (True, pytest.approx(0.3)),
-    ]
-    assert found.noise == pytest.approx(0.003)
+def log(n, space, *, seed=0, change=None):
+    rng, made = np.random.default_rng(seed), policy("auto", space)
+    seens = []
+    for t, x in enumerate(made.space.sample(rng, n), start=1):
+        y = float(np.sin(5 * x[0]) * (-1.0 if change and t > change else 1.0) + 0.1 * rng.standard_normal())
+        seens.append(Observation(t, float(t), tuple(x.tolist()), y + (40.0 if t == 37 else 0.0)))
+    return seens
 
 
-@pytest.mark.parametrize(("period", "gap"), [(24.0, 1.0), (7.0, 86_400.0)])
-def test_a_cycle_and_its_period(period, gap):
-    truth = Expert(1, Cyclic(period, 1.0, 0.0003), 0.003)
-    found = heaviest(drawn(truth, gap=gap))
-    assert isinstance(found.time, Cyclic)
-    assert found.time.period == period
+def said(made, state, number):
+    """All that a state says, to the bit."""
+    ask = Ask(number, float(number), seed=1)
+    belief = made.belief(state, ask)
+    X = made.space.sample(np.random.default_rng(3), 5)
+    numbers = np.concatenate([made.choose(state, ask), *belief.predict(X), *belief.tails(X, np.zeros(5))])
+    return numbers.tolist(), belief.weights.tolist(), belief.rows
 
 
-def test_no_cycle_where_there_is_none():
-    for seed in range(6):
-        experts, _ = Search(BANK, drawn(Expert(1, TIMES[seed % 3], 0.03), seed=seed)).leading
-        assert not any(isinstance(e.time, Cyclic) for e in experts)
+@pytest.mark.parametrize("space", [BOX, GRID], ids=["box", "candidates"])
+@pytest.mark.parametrize("every", [1, 5, 100])
+def test_a_state_says_the_same_however_often_it_was_asked_on_the_way(space, every):
+    """Asked after each observation, after some, or never: bit for bit."""
+    made, seens = policy("auto", space), log(62, space, change=50)
+    state = made.start()
+    for seen in seens:
+        state = made.update(state, seen)
+        if seen.number % every == 0:
+            made.choose(state, Ask(seen.number + 1, float(seen.number + 1), seed=1))
+    assert said(made, state, 63) == said(made, replay(made, seens), 63)
 
 
-def test_a_period_is_looked_for_once_it_had_time_to_come_back():
-    truth = Expert(1, Cyclic(96.0, 1.0, 0.0), 0.003)
-    assert 96.0 in PERIODS
-    experts, _ = Search(BANK, drawn(truth)).weighted
-    assert not any(isinstance(e.time, Cyclic) and e.time.period == 96.0 for e in experts)
+@pytest.mark.parametrize("start", [40, 47, 52, 56])
+def test_the_last_observations_in_memory_are_enough(monkeypatch, start):
+    monkeypatch.setattr(policy_module, "SPAN", 40)
+    made, seens = policy("auto", GRID, window=24), log(120, GRID, change=90)
+    assert made.memory == 64
+    newest = seens[: 64 + start]
+    assert said(made, replay(made, newest), 65 + start) == said(made, replay(made, newest[-made.memory :]), 65 + start)
 
 
-@pytest.mark.parametrize(("period", "gap"), [(75.0, 1.0), (100.0, 3600.0), (200.0, 1.0)])
-def test_a_function_that_turns_is_found_after_a_part_of_two_turns(period, gap):
-    """The kernel of time of the zoo's rotations."""
-    found = heaviest(drawn(Expert(1, Wave(period, 1.0, 0.0), 0.003), gap=gap))
-    assert isinstance(found.time, Wave)
-    assert found.time.period == pytest.approx(period, rel=0.1)
+def test_asking_changes_nothing_and_pending_asks_are_not_told():
+    made, seens = policy("auto", BOX), log(45, BOX)
+    state = replay(made, seens)
+    before = said(made, state, 46)
+    made.choose(state, Ask(46, 46.0, pending=(seens[0].x,), seed=1))
+    made.diagnose(state, Ask(46, 46.0))
+    assert said(made, state, 46) == before
 
 
-@pytest.mark.parametrize("period", [75.0, 100.0])
-def test_a_level_that_swings_is_no_function_that_turns(period):
-    experts, w = Search(
-        BANK, drawn(Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, Wave(period, 1.0, 0.0))))
-    ).weighted
-    assert not any(isinstance(e.time, Wave) for e in experts)
-    best = experts[int(np.argmax(w))]
-    assert best.level is not None
-    assert best.level.time.period == pytest.approx(period, rel=0.1)
-
-
-def test_nothing_turns_or_swings_where_nothing_does():
-    for seed in range(6):
-        experts, _ = Search(BANK, drawn(Expert(1, TIMES[seed % 3], 0.03), seed=seed)).weighted
-        assert not any(isinstance(time, Wave) for e in experts for time in (e.time, e.level and e.level.time))
-
-
-def test_a_level_that_moves_on_its_own():
-    truth = Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, Forgetting(0.5)))
-    experts, w = Search(BANK, drawn(truth)).leading
-    assert sum(weight for e, weight in zip(experts, w, strict=True) if e.level) > 0.9
-    assert experts[0].time in (Forgetting(0.0), Forgetting(0.003), MaternInTime(2.5, 200.0))  # the rest hardly moves
-
-
-def test_a_level_that_moves_where_there_is_no_noise():
-    level = MovingLevel(1.0, MaternInTime(2.5, 60.0))
-    found = heaviest(drawn(Expert(1, TIMES[0], 1e-6, level=level)))
-    assert found.level is not None
-    assert found.noise < min(BANK.noises)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_level_that_moves_where_all_else_slides(seed):
-    found = heaviest(
-        drawn(Expert(1, MaternInTime(2.5, 60.0), 0.003, level=MovingLevel(3.0, MaternInTime(2.5, 15.0))), seed=seed)
-    )
-    assert found.level is not None
-    assert isinstance(found.time, MaternInTime)
-
-
-@pytest.mark.parametrize("jump", [60, 63, 65, 69])
-def test_a_level_that_jumps_is_no_new_function_whatever_the_date(jump):
-    memory = drawn(Expert(1, TIMES[0], 0.003), seed=jump)
-    y = memory.all.y + 3.0 * (np.arange(N) >= jump)
-    found = heaviest(Memory(replace(memory.all, y=y), memory.newer, N))
-    assert found.since == 0
-    assert len(found.shifts) == 1
-    assert abs(found.shifts[0] - jump - 1) <= 1
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_coordinates_have_lengthscales_of_their_own(seed):
-    found = heaviest(drawn(Expert(0, TIMES[0], 0.003, stretch=(2.0, 8.0)), seed=seed))
-    lengths = np.array(found.stretch) * (0.1, 0.6)[found.kernel]  # RBF(0.1) and Matern(0.6)
-    assert 2 <= lengths[1] / lengths[0] <= 8
-
-
-def test_a_coordinate_that_does_nothing_is_found_out():
-    found = heaviest(drawn(Expert(1, TIMES[0], 0.003, stretch=(0.5, 1e6))))
-    assert found.stretch[1] >= 4
-    assert found.stretch[0] <= 1
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_no_lengthscales_of_their_own_where_they_are_all_the_same(seed):
-    experts, _ = Search(BANK, drawn(Expert(1, TIMES[0], 0.003), seed=seed)).weighted
-    assert all(e.stretch == () for e in experts)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_after_a_noisy_time_what_is_at_one_place_is_no_new_function(seed):
-    """The noise grows for a dozen observations; then, as a policy does, only the best place is looked at."""
-    rng, parts = np.random.default_rng(seed), (40, 12, 98)
-    X, noise, old = rng.random((N, 2)), np.repeat([0.003, 0.3, 0.003], parts), slice(0, parts[0])
-    f = np.linalg.cholesky(Matern(2.5, 0.6)(X, X) + 1e-8 * np.eye(N)) @ rng.standard_normal(N)
-    best = int(np.argmax(f[old]))
-    X[-parts[2] :], f[-parts[2] :] = X[best], f[best]
-    y, numbers = f + np.sqrt(noise) * rng.standard_normal(N), np.arange(1, N + 1)
-    memory = Memory(Observations(numbers, numbers.astype(float), X, y, Frame((1.0, 1.0))), np.zeros(N, dtype=int), N)
-    experts, w = Search(BANK, memory).leading
-    assert sum(share for e, share in zip(experts, w, strict=True) if e.since) < 0.2
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_outliers_are_left_out_and_no_new_function(seed):
-    memory = drawn(Expert(1, TIMES[0], 0.003), seed=seed)
-    y = memory.all.y.copy()
-    y[[60, 100]] += 6.0, -4.0
-    wild = Observations(memory.all.numbers, memory.all.at, memory.all.X, y, memory.all.frame)
-    search = Search(BANK, Memory(wild, memory.newer, N))
-    assert all(fit.expert.last_change == 0 for fit in search.fits[:1])
-    assert {60, 100} <= set(search.fits[0].ignored)
-
-
-@pytest.mark.parametrize(("noise", "noises"), [(1e-6, (0.003, 0.03)), (0.3, (0.003, 0.03)), (3e-5, (0.03, 0.3))])
-def test_a_noise_beyond_the_banks_is_found(noise, noises):
-    found = heaviest(drawn(Expert(1, TIMES[0], noise)), replace(BANK, noises=noises))
-    assert noise / 10 < found.noise < noise * 10
-
-
-@pytest.mark.parametrize("noise", BANK.noises)
-def test_no_noise_beyond_the_banks_where_it_is_one_of_these(noise):
-    experts, _ = Search(BANK, drawn(Expert(1, TIMES[0], noise))).weighted
-    assert {e.noise for e in experts} <= set(BANK.noises)
-
-
-def test_what_is_not_wanted_is_not_looked_for():
-    bank = Bank(BANK.kernels, BANK.times, BANK.noises, changes=False, cycles=False, levels=False)
-    for truth in (
-        Expert(1, Cyclic(24.0, 1.0, 0.0), 0.003),
-        Expert(1, Wave(75.0, 1.0, 0.0), 0.03),
-        Expert(1, TIMES[0], 0.003, level=MovingLevel(1.0, TIMES[1])),
-        WARPED,
-    ):
-        assert set(Search(bank, drawn(truth)).weighted[0]) <= set(bank.experts)
-
-
-def test_no_lock_is_held_while_a_search_runs(tmp_path, monkeypatch):
-    """Somebody else tells during the search, which the file's lock would keep them from doing."""
-    study = Study("a", {"x": Float(0, 1)}, policy="auto", path=tmp_path / "a.db")
-    for x in (0.2, 0.5, 0.8):
-        study.observe({"x": x}, reward=x)
-    other, search, told = SqliteStore(tmp_path / "a.db").open("a"), Search._pieces, []
-
-    def searched(self):
-        if not told:
-            told.append(other.observe((0.5,), Outcome(1.0)))
-        return search(self)
-
-    monkeypatch.setattr(Search, "_pieces", searched)
-    assert study.ask().number == 5
-    assert len(told) == 1
-
-
-def wide(matter, seed, n=60, d=10):
-    """Rewards of a function of the first of d coordinates that `matter`, so many, with little noise."""
-    X = np.random.default_rng(seed).random((n, d))
-    return seen(X, np.sin(5 * X[:, :matter]).sum(axis=1), seed)
-
-
-def seen(X, f, seed):
-    n, d = X.shape
-    y, numbers = f + 0.03 * np.random.default_rng(1000 + seed).standard_normal(n), np.arange(1, n + 1)
-    return Memory(Observations(numbers, numbers.astype(float), X, y, Frame((1.0,) * d)), np.zeros(n, dtype=int), n)
-
-
-def wide_bank(parts):
-    return Bank((RBF(1.0), Matern(2.5, 0.6)), TIMES, (0.003, 0.03, 0.3), parts=parts)
-
-
-def one_by_one(d):
-    return tuple((j,) for j in range(d))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_few_coordinates_that_matter_are_found_among_many(seed):
-    stretch = np.array(heaviest(wide(2, seed), wide_bank(one_by_one(10))).stretch)
-    assert stretch[:2].max() <= 2
-    assert stretch[2:].min() >= 4
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_coordinates_that_all_matter_are_none_of_them_left_out(seed):
-    assert max(heaviest(wide(6, seed, d=6), wide_bank(one_by_one(6))).stretch, default=1.0) < 8
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_choice_has_one_length_scale_however_alike_some_of_its_values_are(seed):
-    """Of three values one is far from the others, which differ a little. Eight more parameters do nothing."""
-    rng = np.random.default_rng(seed)
-    chosen = rng.integers(3, size=80)
-    X = np.hstack([rng.random((80, 8)), np.eye(3)[chosen] / np.sqrt(2)])
-    memory = seen(X, np.array([0.0, 0.3, 2.0])[chosen], seed)
-    stretch = heaviest(memory, wide_bank((*one_by_one(8), (8, 9, 10)))).stretch
-    assert len(set(stretch[8:])) == 1
-    assert stretch[8] < min(stretch[:8])
+def test_two_states_can_go_on_from_one():
+    made, seens = policy("auto", BOX), log(50, BOX)
+    state = replay(made, seens[:44])
+    other = [replace(seen, y=-seen.y) for seen in seens[44:]]
+    one, two = state, state
+    for a, b in zip(seens[44:], other, strict=True):
+        one, two = made.update(one, a), made.update(two, b)
+        made.choose(two, Ask(b.number + 1, b.at + 1.0))
+    assert said(made, one, 51) == said(made, replay(made, seens), 51)
+    assert said(made, two, 51) == said(made, replay(made, [*seens[:44], *other]), 51)

@@ -1,57 +1,123 @@
-"""The weights of experts against recursions by hand."""
+"""The weights of rows and warps: fixed share against a loop that does one thing at a time, and closed forms."""
 
 import numpy as np
 import pytest
 
-from driftwise.auto.weights import RARE, SHARE, Entry, fixed_share
+from driftwise.auto import weights
+from driftwise.auto.rows import HAZARD
+from driftwise.auto.search import prior_of
+from driftwise.auto.weights import MOST_ENTERING, RARE, SHARE, TINY, entries, path
+from worlds import TABLE, TIMES, observations, row, sheaf_of
 
-ONE = np.array([0, 0])  # both of one family
-
-
-def test_weights_by_hand():
-    p = np.array([[0.5, 0.1], [0.2, 0.4], [0.3, 0.3]])
-    prior, w, family = np.array([0.2, 0.3, 0.5]), np.array([0.3, 0.6, 0.1]), np.array([0, 0, 1])
-    found = fixed_share(np.log(p), prior, w, family)
-    for before, column in zip(found, p.T, strict=False):
-        np.testing.assert_allclose(before, w, rtol=1e-12)
-        w = w * column / (w @ column)
-        first = w[0] + w[1]
-        stay = np.array([0.4 * first, 0.6 * first, w[2]])  # the family's weight, as the prior has it within
-        w = (1 - SHARE - RARE) * w + SHARE * stay + RARE * prior
-    np.testing.assert_allclose(found[-1], w, rtol=1e-12)
-
-
-def test_a_restart_gets_its_part_when_it_enters():
-    """One expert and its restart at the second observation: the weights are those of Bayes' rule by hand."""
-    p = np.array([[0.5, 0.1, 0.2], [0.0, 0.6, 0.3]])
-    w = np.array([0.9, 0.1])  # the first observation concerns the elder alone; then a tenth is the younger's
-    for column in p.T[1:]:
-        w = w * column / (w @ column)
-        w = (1 - SHARE - RARE) * w + (SHARE + RARE) * np.array([1.0, 0.0])
-    with np.errstate(divide="ignore"):
-        logs = np.log(p)
-    alone = np.array([1.0, 0.0])
-    found = fixed_share(logs, alone, alone, ONE, [Entry(1, np.array([False, True]), 0.1)])
-    np.testing.assert_allclose(found[-1], w, rtol=1e-12)
+ROWS = (
+    row(),
+    row(0, TIMES[0]),
+    row(1),
+    row(1, TIMES[2], bends=(-1, 0)),
+    row(1, since=11),
+    row(1, TIMES[0], since=11),
+    row(0, shift=16),
+)
+DATA = observations(26, far=(19,))
 
 
-def test_new_experts_have_the_weight_of_their_families():
-    nothing, family = np.zeros((4, 1)), np.array([0, 1, 0, 1])  # everybody predicts the same
-    start = np.array([0.8, 0.2, 0.0, 0.0])
-    found = fixed_share(nothing, start, start, family, [Entry(0, np.array([False, False, True, True]), 0.1)])
-    assert found[-1][2] / found[-1][3] == pytest.approx(4.0)
-    orphan = np.array([0, 0, 1, 1])  # the new ones are of a family that has no weight: they get their part all the same
-    found = fixed_share(nothing, start, start, orphan, [Entry(0, np.array([False, False, True, True]), 0.1)])
-    assert found[0].tolist() == pytest.approx([0.72, 0.18, 0.05, 0.05])
+def slowly(sheaf, prior, start, known):
+    """What the module says, weight by weight."""
+    R, w = start.shape
+    v, out = start / start.sum(), []
+    rows, n, dates = sheaf.rows, len(sheaf.window), sorted({r.date for r in sheaf.rows if r.date})
+    own = np.where(prior.sum(axis=1, keepdims=True) > 0, prior, 1.0)
+    alive = [start[r].sum() > 0 for r in range(R)]
+
+    def kin(r):
+        one = rows[r]
+        return [q for q, e in enumerate(rows) if (e.family, e.since, e.shift) == (one.family, one.since, one.shift)]
+
+    def kind(r):
+        return rows[r].kernel, rows[r].bends, rows[r].level
+
+    for i in range(known, n):
+        for date in dates:
+            new = [r for r in range(R) if rows[r].date == date and not start[r].sum()]
+            if sheaf.window.data.place(date) == i and new:
+                share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING)
+                parts = np.array(
+                    [
+                        [sum(v[q, k] for q in range(R) if kind(q) == kind(r)) + TINY * v[:, k].sum() for k in range(w)]
+                        for r in new
+                    ]
+                )
+                v = (1 - share) * v
+                for r, part in zip(new, parts / parts.sum(), strict=True):
+                    v[r], alive[r] = share * part, True
+        out.append(v)
+        v = np.array([[v[r, k] * np.exp(sheaf.log_density[r, k, i]) * alive[r] for k in range(w)] for r in range(R)])
+        v = v / v.sum()
+        v = np.array(
+            [
+                [
+                    (1 - SHARE - RARE) * v[r, k]
+                    + SHARE * own[r, k] / own[kin(r), k].sum() * v[kin(r), k].sum()
+                    + RARE * prior[r, k]
+                    for k in range(w)
+                ]
+                for r in range(R)
+            ]
+        )
+    return np.array([*out, v / v.sum()])
 
 
-def test_no_expert_ever_loses_its_weight_for_good():
-    n = 100
-    forecasts = np.stack([np.zeros(n), np.full(n, -50.0)])
-    half = np.array([0.5, 0.5])
-    before = fixed_share(forecasts, half, half, ONE)[-1]
-    assert before[1] == pytest.approx((SHARE + RARE) / 2, rel=1e-9)
-    strangers = fixed_share(forecasts, half, half, np.array([0, 1]))[-1]
-    assert strangers[1] == pytest.approx(RARE / 2, rel=1e-9)
-    after = fixed_share(forecasts[::-1, :3], half, before, ONE)[-1]
-    assert after[1] > 0.9
+@pytest.mark.parametrize("known", [0, 8])
+def test_weights_are_those_of_a_plain_loop(known):
+    sheaf = sheaf_of(DATA, ROWS)
+    prior = prior_of(ROWS, len(sheaf.window.warps))
+    found = path(sheaf, prior, prior, known)
+    assert found.shape == (27 - known, len(ROWS), 2)
+    np.testing.assert_allclose(found.sum(axis=(1, 2)), 1.0)
+    np.testing.assert_allclose(found, slowly(sheaf, prior, prior, known), atol=1e-12)
+
+
+def test_without_sharing_they_are_prior_times_likelihood(monkeypatch):
+    monkeypatch.setattr(weights, "SHARE", 0.0)
+    monkeypatch.setattr(weights, "RARE", 0.0)
+    sheaf = sheaf_of(DATA, ROWS[:4])
+    prior = prior_of(ROWS[:4], 2)
+    likelihood = sheaf.log_density.sum(axis=2)
+    posterior = prior * np.exp(likelihood - likelihood.max())
+    np.testing.assert_allclose(path(sheaf, prior, prior, 0)[-1], posterior / posterior.sum(), rtol=1e-9)
+
+
+def test_they_can_be_taken_up_where_they_were_left():
+    sheaf = sheaf_of(DATA, ROWS[:4])
+    prior = prior_of(ROWS[:4], 2)
+    whole = path(sheaf, prior, prior, 0)
+    np.testing.assert_allclose(path(sheaf, prior, whole[10], 10), whole[10:], rtol=1e-9)
+
+
+def test_the_prior_prices_what_rows_assume_and_dates_have_none():
+    prior = prior_of(ROWS, 2)
+    assert prior.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(prior[3], prior[0] * np.exp(-ROWS[3].nats))
+    assert (prior[4:] == 0).all()
+
+
+def test_what_happens_at_a_date_is_equally_likely_for_all_its_rows():
+    rows = (row(), *TABLE.dated(row(), 11))
+    sheaf = sheaf_of(DATA, rows)
+    prior = prior_of(rows, 2)
+    entered = path(sheaf, prior, prior, 0)[10].sum(axis=1)
+    share = HAZARD * 26
+    np.testing.assert_allclose(entered, [1 - share, *[share / (len(rows) - 1)] * (len(rows) - 1)])
+
+
+def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
+    sheaf = sheaf_of(DATA, ROWS)
+    prior = prior_of(ROWS, 2)
+    found = entries(sheaf, prior, 0)
+    assert sorted(found) == [10, 15]
+    assert [found[place][1] for place in (10, 15)] == [HAZARD * 26 / 2] * 2
+    entered = path(sheaf, prior, prior, 0)
+    assert (entered[9, 4:] == 0).all()
+    assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13)
+    assert (entered[14, 6] == 0).all()
+    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13)

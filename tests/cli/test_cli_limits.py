@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pytest
 from tests.tune.scripts import alive, until
 
-from driftwise.lab.engine import SHARE, bounded, cores, perform_all
+from driftwise.concurrency.threads import cores
+from driftwise.lab.engine import SHARE, bounded, perform_all
 
 HUGE = str(10**12)
 

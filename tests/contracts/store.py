@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from driftwise.errors import ConflictError, NotFoundError
+from driftwise.log import BEGINNING, Chosen, Outcome
 from driftwise.records import Observation
-from driftwise.store import Chosen, Outcome
 
 
 def at(x: float, *, jitter: float = 0.0):
@@ -30,7 +30,7 @@ def everything(log) -> tuple:
 
 def arrived(view, after: int = 0) -> tuple:
     """The observations in the order they arrived."""
-    return tuple(view.arrived(0, 0))[after:]
+    return tuple(view.since(BEGINNING).arrived)[after:]
 
 
 class StoreContract:

@@ -10,8 +10,8 @@ import pytest
 
 from contracts.store import arrived, at, everything, never
 from driftwise.errors import ConflictError, NotFoundError, StoreError
+from driftwise.log import FAILED, Chosen, NewObservation, Outcome, outcome_of
 from driftwise.records import Observation
-from driftwise.store import FAILED, Chosen, NewObservation, Outcome, outcome_of
 
 RICH = Outcome(1.5, std=0.1 + 0.2, repeats=20, measures=(("p99 ms", 180.0), ("cost", 1 / 3)))
 
@@ -172,17 +172,16 @@ class EntriesContract:
     def test_the_numbers_that_were_corrected_since(self, store):
         log = store.create("a", "{}")
         observed(log, 5)
-        before = log.read(lambda view: (view.counts.corrected, view.corrections_head))
+        before = log.read(lambda view: view.mark)
         log.correct(4, None)
-        middle = log.read(lambda view: (view.counts.corrected, view.corrections_head))
+        middle = log.read(lambda view: view.mark)
         log.correct(2, Outcome(9.0))
         log.correct(4, Outcome(9.0))
-        assert log.read(lambda view: view.corrected(*before)) == [4, 2, 4]
-        assert log.read(lambda view: view.corrected(*middle)) == [2, 4]
-        with pytest.raises(StoreError, match="Was a backup restored"):
-            log.read(lambda view: view.corrected(1, middle[1] + 1))
-        with pytest.raises(StoreError, match="Was a backup restored"):
-            log.read(lambda view: view.corrected(9, 9))
+        assert log.read(lambda view: view.since(before).corrected) == [4, 2, 4]
+        assert log.read(lambda view: view.since(middle).corrected) == [2, 4]
+        for other in (replace(middle, chain=middle.chain + 1), replace(middle, seq=99)):
+            with pytest.raises(StoreError, match="Was a backup restored"):
+                log.read(lambda view, other=other: view.since(other))
 
     def test_any_entries_in_any_order_against_a_dictionary(self, store, monkeypatch):
         self.make_pages_small(monkeypatch)

@@ -17,12 +17,12 @@ import pytest
 
 from driftwise import Candidates, Choice, Float, Int
 from driftwise.errors import InvalidInput
+from driftwise.log import codec
 from driftwise.policies import REGISTRY, decision, policy, replay
 from driftwise.policies.base import BasePolicy, weighs_noise
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import as_space
-from driftwise.store import codec
 
 STEPS = 21
 UNTOLD = {5, 11, 12}  # asked and never told, as abandoned suggestions are

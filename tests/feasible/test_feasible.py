@@ -13,11 +13,11 @@ from driftwise import Candidates, Choice, Float, Int, Study
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Feasible, at_least, at_most
 from driftwise.feasible.gate import ASKED, CAUTIOUS
+from driftwise.log import codec
 from driftwise.policies import decision, policy, replay
 from driftwise.records import Ask, Observation, failure
 from driftwise.rng import generator
 from driftwise.spaces import Where, as_space, joint
-from driftwise.store import codec
 
 pytestmark = pytest.mark.slow  # it says nothing about versions of other packages
 

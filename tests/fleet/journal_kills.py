@@ -16,7 +16,8 @@ from functools import partial
 import numpy as np
 from tests.fleet.killing import said_before_kill
 
-from driftwise.fleet.journal import Journal, JournalEntry, open_journal
+from driftwise.fleet.frames import JournalEntry
+from driftwise.fleet.journal import Journal, open_journal
 
 HARMS = ("lost", "doubled or out of order", "torn calls", "errors")
 EVERY = 20  # calls between two snapshots

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import hypothesis.extra.numpy as arrays_of
 import numpy as np
 import pytest
@@ -11,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from driftwise.errors import InvalidInput, StoreError
-from driftwise.fleet.journal import FileJournal, JournalEntry, open_journal
+from driftwise.fleet.frames import JournalEntry
+from driftwise.fleet.journal import open_journal
 
 
 def tell(number: int, size: int = 3) -> JournalEntry:
@@ -55,7 +54,7 @@ def reopen(request, tmp_path):
             before.close()
         if address is not None:
             return open_journal(address, "journal")
-        return FileJournal(tmp_path / "folder" / "journal", large=500)
+        return open_journal(tmp_path / "folder", "journal")
 
     return opened
 
@@ -135,9 +134,8 @@ ENTRIES = st.builds(JournalEntry, st.text(), st.dictionaries(st.text(), ARRAYS, 
 def journal(tmp_path_factory):
     """One in a folder, which all examples share. They are not about what lasts: nothing is synced."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda file: None)
-        patch.setattr("driftwise.fleet.journal.disk.sync", lambda file: None)
-        yield FileJournal(tmp_path_factory.mktemp("a") / "a" / "a")
+        patch.setattr("driftwise.log.sqlite.SYNCHRONOUS", "OFF")
+        yield open_journal(tmp_path_factory.mktemp("a"), "a")
 
 
 @given(st.lists(ENTRIES, min_size=1, max_size=3), st.dictionaries(st.text(), ARRAYS, max_size=3))
@@ -184,7 +182,8 @@ def test_a_bad_name_is_refused(tmp_path, name):
 
 def test_a_path_is_a_folder(tmp_path):
     open_journal(tmp_path / "fleet", "shard-0").append(tell(1))
-    assert [path.name for path in (tmp_path / "fleet").iterdir()] == ["shard-0"]
+    names = {path.name for path in (tmp_path / "fleet").iterdir()}
+    assert {"shard-0.db", "shard-0.db.lock"} <= names
     with pytest.raises(StoreError, match="there is no folder"):
         open_journal(tmp_path / "no" / "fleet", "a")
     (tmp_path / "file").write_text("")

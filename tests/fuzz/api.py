@@ -29,8 +29,8 @@ from driftwise import environments, lab, policies, records, spaces, theory
 from driftwise.errors import DriftwiseError
 from driftwise.gp import belief as acquisition
 from driftwise.gp import kernels, time_kernels
+from driftwise.log import codec
 from driftwise.policies import ldp, ranges, tgp_ucb  # noqa: F401
-from driftwise.store import codec
 from driftwise.theory import domains, information, promises, widths
 
 SECONDS, PATIENCE = 5.0, 60.0  # a call may compute, and may wait on a busy machine

@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as sk
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import RBF, Empirical, Level, Linear, Matern, Product, Scaled, Stretched, Sum, check_bounded
 from driftwise.gp.time_kernels import Forgetting, SpaceTime
-from driftwise.store import codec
+from driftwise.log import codec
 from oracles import finite_difference
 
 PER_DIMENSION = (0.3, 0.7, 1.9)

@@ -7,9 +7,9 @@ from driftwise import Candidates, Float, Study
 from driftwise.errors import InvalidInput
 from driftwise.gp.factors import Factors
 from driftwise.gp.past import LEAST, common, completed, intensity, past, shrunk
+from driftwise.log import codec
 from driftwise.policies import REGISTRY, options_of, policy
 from driftwise.spaces import joint
-from driftwise.store import codec
 
 RNG = np.random.default_rng(7)
 LABELS = ["red", "green", "blue", "teal"]

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from driftwise.concurrency.threads import cores
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.lab import engine as engines
 from driftwise.lab.cases import Suite
-from driftwise.lab.engine import Done, Failure, Joblib, Reply, Work, cores, engine, perform_all, serial
+from driftwise.lab.engine import Done, Failure, Joblib, Reply, Work, engine, perform_all, serial
 from driftwise.lab.experiment import check, conduct, plan
 from driftwise.lab.results import Folder, failures, read
 from driftwise.lab.suites import suite

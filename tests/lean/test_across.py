@@ -13,8 +13,8 @@ from driftwise.errors import InvalidInput
 from driftwise.lean.across import pooled
 from driftwise.lean.prior import Prior
 from driftwise.lean.step import LeanState, mixed, moments, observe
+from driftwise.log import codec
 from driftwise.records import Ask
-from driftwise.store import codec
 from lean_bank import POINTS, bank, run
 
 COMMON = np.sin(6 * POINTS[:, 0]) + POINTS[:, 1]

@@ -6,11 +6,11 @@ import pytest
 from driftwise import RBF, Candidates, Float, Int
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import Empirical
+from driftwise.log.codec import dumps, loads
 from driftwise.policies import policy, replay
 from driftwise.policies.ada_opkb import AdaOpkb, least_scheduled, optimise
 from driftwise.policies.opkb_design import Arms
 from driftwise.records import Ask, Observation
-from driftwise.store.codec import dumps, loads
 
 LINE = Candidates(np.linspace(0, 1, 12))
 

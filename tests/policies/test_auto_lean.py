@@ -10,9 +10,9 @@ import pytest
 from driftwise import Candidates, Float, Study, policy
 from driftwise.auto.data import NEAR
 from driftwise.errors import InvalidInput
+from driftwise.log import codec
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
-from driftwise.store import codec
 
 GRID = Candidates([[x / 20] for x in range(21)])
 

@@ -8,12 +8,12 @@ from scipy.stats import kstest, laplace
 
 from driftwise import RBF, Candidates, Study, policy
 from driftwise.errors import InvalidInput
+from driftwise.log import codec
 from driftwise.policies import replay
 from driftwise.policies.ldp import Mechanism, privatise
 from driftwise.policies.tgp_ucb import TgpUcb, TruncatedWidth, Truncation
 from driftwise.records import Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.store import codec
 
 LINE = Candidates(np.linspace(0, 1, 25)[:, None])
 

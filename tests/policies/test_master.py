@@ -9,10 +9,10 @@ import pytest
 from driftwise import RBF, Candidates, Float
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import Empirical
+from driftwise.log.codec import dumps, loads
 from driftwise.policies import policy, replay
 from driftwise.policies.master import Instance, Master, MasterBlock
 from driftwise.records import Ask, Observation
-from driftwise.store.codec import dumps, loads
 from driftwise.theory.information import MaximumGain
 from driftwise.theory.widths import Algorithm
 

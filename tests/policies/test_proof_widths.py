@@ -8,9 +8,9 @@ import pytest
 from driftwise import RBF, Candidates, Float, Linear, Matern, policy
 from driftwise.errors import InvalidInput
 from driftwise.gp.posterior import Posterior
+from driftwise.log import codec
 from driftwise.records import Ask, Observation
 from driftwise.rng import Stream, generator
-from driftwise.store import codec
 from driftwise.theory.widths import Constant, Doubled, Lemma, Permuted, SrinivasFinite, TvTheorem
 
 POINTS = np.linspace(0, 1, 30)[:, None]

@@ -7,10 +7,10 @@ import pytest
 
 from driftwise import RBF, Candidates, Float, Linear, Matern
 from driftwise.errors import InvalidInput
+from driftwise.log.codec import dumps, loads
 from driftwise.policies import policy, replay
 from driftwise.policies.r_perp import RPerp, best_interval
 from driftwise.records import Ask, Observation
-from driftwise.store.codec import dumps, loads
 from oracles import dense_posterior
 
 POINTS = np.linspace(0, 1, 30)[:, None]

@@ -9,10 +9,10 @@ from driftwise import RBF, Candidates, Linear, Study, policy
 from driftwise.cli import parse
 from driftwise.errors import InvalidInput
 from driftwise.gp.posterior import Posterior
+from driftwise.log import codec
 from driftwise.policies import options_of, replay
 from driftwise.policies.tgp_ucb import TruncatedWidth, Truncation
 from driftwise.records import Ask, Observation
-from driftwise.store import codec
 
 LINE = Candidates(np.linspace(0, 1, 25)[:, None])
 INNER = {

@@ -8,11 +8,11 @@ import pytest
 from driftwise import RBF, Candidates, Float, Int, Linear, Matern
 from driftwise.errors import InvalidInput
 from driftwise.gp.time_kernels import MaternInTime, SpaceTime
+from driftwise.log.codec import dumps, loads
 from driftwise.policies import policy, replay
 from driftwise.policies.w_dbo import GrowingWidth, WDbo
 from driftwise.policies.w_dbo_relevance import overlaps, relevance
 from driftwise.records import Ask, Observation
-from driftwise.store.codec import dumps, loads
 from oracles import dense_posterior
 
 LINE = Candidates(np.linspace(0, 1, 15))

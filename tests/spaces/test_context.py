@@ -13,11 +13,11 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Ucb
 from driftwise.gp.kernels import RBF
 from driftwise.gp.posterior import Posterior
+from driftwise.log import codec
 from driftwise.policies import REGISTRY, policy
 from driftwise.records import Ask, Observation
 from driftwise.spaces import Box, Joint, Where, as_space, draw, in_context, joint, pinned, split
 from driftwise.spaces.local import nearby
-from driftwise.store import codec
 
 CONTEXT = Box.of({"traffic": Float(0, 100), "day": Choice(["work", "rest"])})
 SETTINGS: dict[str, Any] = {

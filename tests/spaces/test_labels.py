@@ -5,9 +5,9 @@ import pytest
 
 from driftwise import Candidates, Choice, Float, Study
 from driftwise.errors import InvalidInput
+from driftwise.log import codec
 from driftwise.records import Ask
 from driftwise.spaces import Where, joint, pinned
-from driftwise.store import codec
 
 COLOURS = ["red", "green", "blue"]
 SIZES = Candidates([[1.0, 9.0], [5.0, 4.0]], ["size", "price"], labels=["small", "large"])

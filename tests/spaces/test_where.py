@@ -16,12 +16,12 @@ from driftwise.errors import InvalidInput, NothingAllowed
 from driftwise.gp.belief import Ucb
 from driftwise.gp.kernels import RBF
 from driftwise.gp.posterior import Posterior
+from driftwise.log import codec
 from driftwise.records import Ask
 from driftwise.spaces import Box, Where
 from driftwise.spaces.rule_parser import DEEPEST, LONGEST, parse
 from driftwise.spaces.rules import Bounds
 from driftwise.spaces.where import decoded, parameters_of
-from driftwise.store import codec
 
 SPACE = Box.of(
     {

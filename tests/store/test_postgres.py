@@ -6,7 +6,7 @@ import pytest
 
 from contracts.store import StoreContract, at
 from contracts.store_entries import EntriesContract
-from driftwise.store import open_store
+from driftwise.log import SqlStore, open_store
 
 
 class TestOnAServer(StoreContract, EntriesContract):
@@ -16,12 +16,12 @@ class TestOnAServer(StoreContract, EntriesContract):
 
     def again(self, store):
         """With a connection of its own."""
-        from driftwise.store.postgres import PostgresStore
+        from driftwise.log.postgres import Postgres
 
-        return PostgresStore(store.path)
+        return SqlStore(Postgres(store.path))
 
     def make_pages_small(self, monkeypatch):
-        monkeypatch.setattr("driftwise.store.log.PAGE", 5)
+        monkeypatch.setattr("driftwise.log.study_log.PAGE", 5)
 
     def test_two_connections_see_each_other(self, store):
         first = store.create("a", "{}").ask("k", at(0.5), 1000)

@@ -10,45 +10,48 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 
 import pytest
 
 from contracts.store import StoreContract, at, everything
 from contracts.store_entries import EntriesContract
 from driftwise.errors import InvalidInput, NotFoundError, StoreError
-from driftwise.records import Observation
-from driftwise.store import Chosen, Counts, Outcome, SqliteStore, open_store, rows
-from driftwise.store.log import SqlLog
-from driftwise.store.schema import APPLICATION_ID
+from driftwise.log import Chosen, NewObservation, Outcome, SqlStore, open_store
+from driftwise.log.schema import APPLICATION_ID
+from driftwise.log.sqlite import Sqlite
+
+
+def store_at(path):
+    """A store of its own, as another process has it."""
+    return SqlStore(Sqlite(path))
 
 
 class SmallPages(StoreContract, EntriesContract):
     def make_pages_small(self, monkeypatch):
-        monkeypatch.setattr("driftwise.store.log.PAGE", 5)
+        monkeypatch.setattr("driftwise.log.study_log.PAGE", 5)
 
 
 class TestInMemory(SmallPages):
     @pytest.fixture
     def store(self):
-        return SqliteStore(None)
+        return store_at(None)
 
 
 class TestInAFile(SmallPages):
     @pytest.fixture
     def store(self, tmp_path):
-        return SqliteStore(tmp_path / "a.db")
+        return store_at(tmp_path / "a.db")
 
     def again(self, store):
         """From a copy of the file and its log, taken while it is open: what a crash would leave behind."""
         copy = store.path.with_name(f"copy-of-{store.path.name}")
         shutil.copy(store.path, copy)
         shutil.copy(f"{store.path}-wal", f"{copy}-wal")
-        store.__dict__.setdefault("copies", []).append(SqliteStore(copy))
+        store.__dict__.setdefault("copies", []).append(store_at(copy))
         return store.copies[-1]
 
     def test_two_connections_see_each_other(self, store):
-        other = SqliteStore(store.path)
+        other = store_at(store.path)
         first = store.create("a", "{}").ask("k", at(0.5), 1000)
         assert other.open("a").ask("k", at(0.1), 1000) == first
 
@@ -58,17 +61,19 @@ def pragma(store, name):
 
 
 def test_the_file_is_kept_as_promised(tmp_path):
-    store = SqliteStore(tmp_path / "a.db")
+    store = store_at(tmp_path / "a.db")
     assert pragma(store, "journal_mode") == "wal"
     assert pragma(store, "synchronous") == 2  # FULL
     assert pragma(store, "application_id") == APPLICATION_ID
 
 
 def test_every_write_takes_the_lock_first(tmp_path):
-    store, said = SqliteStore(tmp_path / "a.db"), []
+    store, said = store_at(tmp_path / "a.db"), []
     log = store.create("a", "{}")
     log.read(lambda view: view.counts)
-    store._link._raw.set_trace_callback(said.append)
+    for run in (store.writing, store.reading):
+        run(lambda connection: connection.connection.driver_connection.set_trace_callback(said.append))
+    said.clear()
     asked = log.ask(None, at(0.5), 1000)
     log.tell(asked.id, Outcome(1.0))
     log.observe((0.5,), Outcome(1.0))
@@ -84,13 +89,14 @@ def test_every_write_takes_the_lock_first(tmp_path):
 
 def test_a_policy_chooses_while_no_lock_is_held(tmp_path):
     """Another connection writes during the choice, which the file's lock would keep it from doing."""
-    log = SqliteStore(tmp_path / "a.db").create("a", "{}")
+    log = store_at(tmp_path / "a.db").create("a", "{}")
     first = log.ask(None, at(0.5), 1000)
-    other = SqliteStore(tmp_path / "a.db").open("a")
+    other = store_at(tmp_path / "a.db")
 
     def prepare(view):
         def choose():
-            assert other.tell(first.id, Outcome(1.0)).new
+            assert other.open("a").tell(first.id, Outcome(1.0)).new
+            assert other.create("b", "{}").ask(None, at(0.5), 1000).number == 1
             return (Chosen((0.25,), 2.0),)
 
         return choose
@@ -98,17 +104,15 @@ def test_a_policy_chooses_while_no_lock_is_held(tmp_path):
     assert log.ask(None, prepare, 1000).number == 2
 
 
-def test_a_choice_whose_number_was_taken_is_made_anew(tmp_path):
-    """As by somebody who did not wait for a turn."""
-    store, chosen = SqliteStore(None), []
-    log = store.create("a", "{}")
+def test_a_choice_is_made_again_if_another_suggestion_was_stored_meanwhile():
+    log, chosen = open_store(None).create("a", "{}"), []
 
     def prepare(view):
         number = view.counts.last + 1
 
         def choose():
             if not chosen:
-                SqlLog.observe(replace(log, store=Impatient(store)), (0.1,), Outcome(1.0))
+                log.ask(None, at(0.1), 1000)
             chosen.append(number)
             return (Chosen((0.25,), float(number)),)
 
@@ -118,17 +122,22 @@ def test_a_choice_whose_number_was_taken_is_made_anew(tmp_path):
     assert chosen == [1, 2]
 
 
-class Impatient:
-    """A store in which nobody waits to take a number."""
+@pytest.mark.parametrize(("own_time", "expected"), [(False, 2.0), (True, 1.0)])
+def test_observations_that_were_stored_meanwhile_only_move_a_suggestion(own_time, expected):
+    """Else a stream of them would keep an ask from ever being answered."""
+    log, chosen = open_store(None).create("a", "{}"), []
 
-    def __init__(self, store):
-        self.store, self.where = store, store.where
+    def prepare(view):
+        def choose():
+            log.observe((0.1,), Outcome(1.0))
+            chosen.append(view)
+            return (Chosen((0.25,), 1.0, own_time=own_time),)
 
-    def __getattr__(self, name):
-        return getattr(self.store, name)
+        return choose
 
-    def numbering(self, study, work):
-        return work()
+    asked = log.ask("k", prepare, 1000)
+    assert (asked.number, asked.at, len(chosen)) == (2, expected, 1)
+    assert log.tell(asked.id, Outcome(2.0)).number == 2
 
 
 def test_a_store_is_shared_within_a_process_and_let_go_when_unused(tmp_path):
@@ -161,19 +170,10 @@ def test_nothing_but_the_file_is_left_by_making_one(tmp_path):
 def kept(tmp_path):
     """A file with some hundred observations, closed."""
     path = tmp_path / "a.db"
-    store = SqliteStore(path)
+    store = store_at(path)
     log = store.create("a", "{}")
 
-    def fill(connection):
-        seen = [Observation(i, float(i), (0.5,) * 10, 0.0) for i in range(1, 301)]
-        written = [rows.observation_row(log.study, each, None, each.number) for each in seen]
-        connection.execute(rows.INSERT_OBSERVATION, written)
-        standing = rows.standing_of(connection, log.study, "a")
-        head = rows.chained(0, (row["checksum"] for row in written))
-        counts = Counts(last=300, told=300, unasked=300)
-        rows.update_study(connection, replace(standing, counts=counts, head=head))
-
-    store.writing(fill)
+    log.load([NewObservation((0.5,) * 10, Outcome(0.0)) for _ in range(300)])
     store.close()
     return path
 
@@ -184,7 +184,7 @@ def refused(path, match):
         open_store(path)
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
-    assert sorted({*os.listdir(path.parent)} - {f"{path.name}-queue"}) == [path.name]
+    assert sorted({*os.listdir(path.parent)} - {f"{path.name}-turns"}) == [path.name]
 
 
 @pytest.mark.parametrize(
@@ -257,10 +257,10 @@ def test_a_damaged_page_is_an_error_and_not_a_wrong_answer(kept):
 
 def test_a_row_changed_by_hand_is_an_error(kept):
     connection = sqlite3.connect(kept)
-    connection.execute("UPDATE observations SET y = 1e6 WHERE number = 7")
+    connection.execute("UPDATE entries SET body = zeroblob(length(body)) WHERE number = 7")
     connection.commit()
     connection.close()
-    with pytest.raises(StoreError, match="observation 7 does not match its checksum"):
+    with pytest.raises(StoreError, match="entry 7 does not match its checksum"):
         list(open_store(kept).open("a").observations())
 
 
@@ -271,11 +271,11 @@ def test_a_file_deleted_while_open(tmp_path):
         log.ask(None, at(0.5), 1000)
     with pytest.raises(StoreError, match=r"a\.db-wal"):  # a new file must not take up what was left of the old one
         open_store(tmp_path / "a.db")
-    assert sorted(os.listdir(tmp_path)) == ["a.db-queue", "a.db-shm", "a.db-wal"]
+    assert sorted(os.listdir(tmp_path)) == ["a.db-shm", "a.db-turns", "a.db-wal"]
 
 
 def test_a_full_disk(tmp_path):
-    store = SqliteStore(tmp_path / "a.db")
+    store = store_at(tmp_path / "a.db")
     log = store.create("a", "{}")
     asked = log.ask("k", at(0.5), 1000)
     before = everything(log)[1]
@@ -301,7 +301,7 @@ def test_a_disk_that_refuses_to_write(tmp_path):
     script = """
         import resource, signal, sys
         from driftwise.errors import StoreError
-        from driftwise.store import Outcome, open_store
+        from driftwise.log import Outcome, open_store
         log = open_store(sys.argv[1]).create("a", "{}")
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
@@ -328,9 +328,8 @@ def test_a_disk_that_refuses_to_write(tmp_path):
 
 
 def test_a_lock_that_is_never_let_go(tmp_path, monkeypatch):
-    monkeypatch.setattr("driftwise.store.connection.BUSY_SECONDS", 0.01)
-    monkeypatch.setattr("driftwise.store.sqlite.LOCK_SECONDS", 0.1)
-    log = SqliteStore(tmp_path / "a.db").create("a", "{}")
+    monkeypatch.setattr("driftwise.log.sqlite.LOCK_SECONDS", 0.1)
+    log = store_at(tmp_path / "a.db").create("a", "{}")
     holder = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="another process has kept it locked"):
@@ -345,7 +344,7 @@ def test_a_child_writes_on_after_its_parent_has_gone(tmp_path):
     """With inherited connections the parent, closing last, would delete the log that the child writes into."""
     script = """
         import os, sys
-        from driftwise.store import Chosen, open_store
+        from driftwise.log import Chosen, open_store
         def half(view): return lambda: (Chosen((0.5,), 1.0),)
         log = open_store(sys.argv[1]).create("a", "{}")
         log.ask(None, half, 1000)

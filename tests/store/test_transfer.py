@@ -10,7 +10,7 @@ import pytest
 
 from driftwise import Float, Study
 from driftwise.errors import ConflictError
-from driftwise.store import copies, open_store, transfer, verify
+from driftwise.log import copies, open_store, transfer, verify
 
 
 def lived(name: str, path) -> Study:
@@ -90,12 +90,12 @@ def test_by_command(places, good, refused):
 
 def test_a_digest_covers_everything(places):
     description, whole = contents(places[0])["one"]
-    parts = whole.contents
+    stands = whole.standing
     others = [
-        replace(parts, suggestions=parts.suggestions[:-1]),
-        replace(parts, observations=parts.observations[1:]),
-        replace(parts, corrections=()),
+        replace(whole, entries=whole.entries[:-1]),
+        replace(whole, entries=[*whole.entries[:-1], whole.entries[-1]._replace(body=b"{}")]),
+        replace(whole, standing=replace(stands, awaiting=())),
+        replace(whole, standing=replace(stands, counts=replace(stands.counts, told=0))),
     ]
-    found = [transfer.digest(description, replace(whole, contents=each)) for each in (parts, *others)]
-    found += [transfer.digest(description + " ", whole), transfer.digest(description, replace(whole, awaiting=()))]
-    assert len(set(found)) == 6
+    found = [transfer.digest(description, each) for each in (whole, *others)]
+    assert len({*found, transfer.digest(description + " ", whole)}) == 6

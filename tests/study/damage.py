@@ -1,8 +1,8 @@
-"""Damage to a study's file: `damage.py FLIPS ROWS SEED`. Prints a JSON of figures.
+"""Damage to a study's file: `damage.py BODIES BYTES SEED`. Prints a JSON of figures.
 
-One byte of the file is changed, or one row of one table is changed or deleted by hand; then the file is opened and
-asked everything a study can be asked. Each answer must be the one that the undamaged file gives, or a clear error.
-`driftwise study check` must find every changed or deleted row.
+One byte of the body of an entry is changed by hand: `driftwise study check` must find it, and so must a study that
+is folded from its start. Or one byte of the file is changed: each answer must be the one that the undamaged file gives,
+or an error that says so, as long as `study check` finds nothing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any
 
 from driftwise import Candidates, Study
 from driftwise.errors import DriftwiseError
-from driftwise.store import FAILED, Choice, Chosen, Log, NewObservation, Outcome, View, open_store
-from driftwise.store.verify import check
+from driftwise.log import BEGINNING, FAILED, Choice, Chosen, Log, NewObservation, Outcome, View, open_store
+from driftwise.log.verify import check
 
 SPACE = Candidates([[i / 20] for i in range(21)], names=["x"])
-HARMS = ("silently another answer", "traceback", "not found by check")
+HARMS = ("not found by check", "not noticed by a fold", "another answer of an intact file", "traceback")
 
 
 def make(path: Path) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _entries(name: str) -> Callable[[Path], Any]:
 
 def _readers(name: str) -> Callable[[Path], Any]:
     def read(view: View) -> Any:
-        return view.tail(5), view.newest(), view.start_of_tail(7), view.arrived(0, 0), view.corrected(0, 0), view.counts
+        return view.tail(5), view.newest(), view.start_of_tail(7), view.since(BEGINNING), view.counts
 
     return lambda path: open_store(path).open(name).read(read)
 
@@ -158,90 +158,76 @@ def _moved(path: Path) -> Any:
     return list(copied.observations()), store.names(), list(store.open("renamed").observations())
 
 
+def change_body(path: Path, draw: random.Random) -> str:
+    """Change a byte of an entry's body, and return the name of its study."""
+    connection = sqlite3.connect(path)
+    query = "SELECT s.name, e.study, e.seq, body FROM entries e JOIN studies s USING (study) WHERE length(body) > 0"
+    name, study, seq, body = draw.choice(connection.execute(query).fetchall())
+    changed = bytearray(body)
+    changed[draw.randrange(len(body))] ^= draw.randrange(1, 256)
+    connection.execute("UPDATE entries SET body = ? WHERE study = ? AND seq = ?", (bytes(changed), study, seq))
+    connection.commit()
+    connection.close()
+    return str(name)
+
+
 def flip(path: Path, draw: random.Random) -> None:
     content = bytearray(path.read_bytes())
     content[draw.randrange(len(content))] ^= 1 << draw.randrange(8) if draw.random() < 0.5 else draw.randrange(1, 256)
     path.write_bytes(content)
 
 
-def change_row(path: Path, draw: random.Random) -> None:
-    """Delete a row, or change a value of it."""
-    connection = sqlite3.connect(path)
-    tables = ("studies", "suggestions", "suggestions", "observations", "observations", "corrections", "keys", "file")
-    table = draw.choice(tables)
-    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    own = {
-        "studies": ["study"],
-        "file": ["file"],
-        "keys": ["study", "kind", "key"],
-        "corrections": ["study", "ordinal"],
-    }.get(table, ["study", "number"])
-    rows = connection.execute(f"SELECT {', '.join(own)} FROM {table}").fetchall()
-    row, where = draw.choice(rows), " AND ".join(f"{name} = ?" for name in own)
-    if draw.random() < 0.4:
-        connection.execute(f"DELETE FROM {table} WHERE {where}", row)
-    else:
-        column = draw.choice(columns)
-        [before] = connection.execute(f"SELECT {column} FROM {table} WHERE {where}", row).fetchone()
-        values = [before + 1, -1, 0] if isinstance(before, int | float) else [_other(before), "", b"", 7]
-        value = draw.choice([value for value in values if value != before])
+def of_body(path: Path, draw: random.Random) -> list[str]:
+    """What was wrong after a body was changed."""
+    name, harms = change_body(path, draw), []
+    if name not in [found.study for found in check(path)]:
+        harms.append("not found by check")
+    try:
+        open_store(path).open(name).read(lambda view: view.tail())
+        harms.append("not noticed by a fold")
+    except DriftwiseError:
+        pass
+    return harms
+
+
+def of_byte(path: Path, draw: random.Random, asked: list[Callable[[Path], Any]], expected: list[Any]) -> list[str]:
+    """What was wrong after a byte of the file was changed."""
+    flip(path, draw)
+    found, intact = bool(check(path)), True
+    for question, answer in zip(asked, expected, strict=True):
         try:
-            connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (value, *row))
-        except sqlite3.IntegrityError:  # another row is there already
-            connection.execute(f"DELETE FROM {table} WHERE {where}", row)
-    connection.commit()
-    connection.close()
+            now = question(path)
+        except DriftwiseError:
+            intact = False  # what comes after may differ, since this was not done
+        except Exception as error:
+            print(f"{error!r:.200}", file=sys.stderr)
+            if not found:
+                return ["traceback"]
+            intact = False
+        else:
+            if now != answer and intact and not found:
+                print(f"{now!r:.200} for {answer!r:.200}", file=sys.stderr)
+                return ["another answer of an intact file"]
+    return []
 
 
-def _other(value: Any) -> Any:
-    if isinstance(value, str):
-        return value[:-1] + ("x" if value[-1:] != "x" else "y")
-    return "new" if value is None else value[:-1] + bytes([value[-1] ^ 1])
-
-
-def main(flips: int, rows: int, seed: int) -> dict[str, int]:
-    figures = dict.fromkeys(("flips", "rows", "noticed", *HARMS), 0)
+def main(bodies: int, flips: int, seed: int) -> dict[str, int]:
+    figures = dict.fromkeys(("bodies", "bytes", *HARMS), 0)
     with tempfile.TemporaryDirectory() as folder:
         whole, draw = Path(folder) / "whole.db", random.Random(seed)
-        known = make(whole)
-        asked = questions(known)
+        asked = questions(make(whole))
         twin = Path(folder) / "twin.db"
         shutil.copy(whole, twin)
         expected = [question(twin) for question in asked]
-        for i in range(flips + rows):
+        for i in range(bodies + flips):
             path = Path(folder) / f"{i}.db"
             shutil.copy(whole, path)
-            (flip if i < flips else change_row)(path, draw)
-            figures["flips" if i < flips else "rows"] += 1
-            if i >= flips and not _finds(path):
-                figures["not found by check"] += 1
-                print(f"{i}: not found by check", file=sys.stderr)
-            noticed = False
-            for question, answer in zip(asked, expected, strict=True):
-                try:
-                    now = question(path)
-                except DriftwiseError:
-                    noticed = True
-                    continue  # what comes after may differ, since this was not done; but never without an error
-                except BaseException as error:
-                    figures["traceback"] += 1
-                    print(f"{i}: {error!r:.200}", file=sys.stderr)
-                    break
-                if now != answer and not noticed:
-                    figures["silently another answer"] += 1
-                    print(f"{i}: {now!r:.200} for {answer!r:.200}", file=sys.stderr)
-                    break
-            figures["noticed"] += noticed
+            figures["bodies" if i < bodies else "bytes"] += 1
+            for harm in of_body(path, draw) if i < bodies else of_byte(path, draw, asked, expected):
+                figures[harm] += 1
             for left in Path(folder).glob(f"{i}.db*"):
                 left.unlink()
     return figures
-
-
-def _finds(path: Path) -> bool:
-    try:
-        return bool(check(path))
-    except DriftwiseError:
-        return True
 
 
 if __name__ == "__main__":

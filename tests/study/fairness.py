@@ -3,9 +3,9 @@
 Each worker asks and tells as fast as it can, from a moment at which all are ready. Fair is: no call takes much longer
 than the median call of its kind, and each worker does about as many steps as any other.
 
-A call waits for its turn in the queue and for the disk in its commit, and whenever its process does not get one of the
-cores. For the longest call of each kind these shares of its time are given, which overlap: a process may lack a core
-within its commit. With TMPDIR=/dev/shm there is no disk to wait for.
+A call waits for its turn and for the disk in its commit, and whenever its process does not get one of the cores: for
+the longest call of each kind the share of its time is given that it waited for a core. With TMPDIR=/dev/shm there is no
+disk to wait for.
 """
 
 from __future__ import annotations
@@ -18,39 +18,21 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from driftwise import Float, Study
-from driftwise.store.connection import Raw
-from driftwise.store.queue import Queue
 
 SCHEDULED = Path("/proc/thread-self/schedstat")  # nanoseconds on a core and waiting for one, and turns
 CALLS = ("ask", "tell", "step")
 
-PARTS = ("without a core", "in the queue", "in the commit")
+PARTS = ("without a core",)
 
 Waits = dict[str, list[list[float]]]  # of each kind of call: seconds, and those of them in each part
-
-_spent = dict.fromkeys(PARTS[1:], 0.0)
-
-
-def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, which adds its seconds to a part."""
-
-    def run(*args: Any) -> Any:
-        began = time.monotonic()
-        try:
-            return function(*args)
-        finally:
-            _spent[part] += time.monotonic() - began
-
-    return run
 
 
 def now() -> tuple[float, ...]:
     """The time, and how much of it was spent in each part so far."""
     no_core = int(SCHEDULED.read_text().split()[1]) / 1e9 if SCHEDULED.exists() else 0.0
-    return (time.monotonic(), no_core, *_spent.values())
+    return time.monotonic(), no_core
 
 
 def work(path: Path, seconds: float, wait_for_all: Callable[[], object]) -> Waits:
@@ -107,9 +89,6 @@ def main(policy: str, workers: int, seconds: float) -> dict[str, float]:
     mean = statistics.mean(steps)
     return figures | {"steps": sum(steps), "least share": min(steps) / mean, "largest share": max(steps) / mean}
 
-
-Queue.enter = timed("in the queue", Queue.enter)  # type: ignore[method-assign]
-Raw.keep = timed("in the commit", Raw.keep)  # type: ignore[method-assign]
 
 if __name__ == "__main__":
     print(json.dumps({k: round(v, 4) for k, v in main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])).items()}))

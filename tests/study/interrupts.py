@@ -7,7 +7,7 @@ files and of all others; of each kind of call COUNT of them, drawn by SEED, or a
 
 A study in a file is interrupted in the middle of a call, as Ctrl-C or an alarm would: by an exception raised between
 two statements (of ours, of SQLAlchemy, of the standard library), or by a real signal at a random moment. The exception
-is kept, as a notebook keeps it. Then another connection must get the file's write lock at once, the same call must
+is kept, as a notebook keeps it. Then another connection must get the file's write lock, the same call must
 work, and its answer must be that of a twin that nobody disturbed. Prints a JSON of figures.
 """
 
@@ -29,11 +29,11 @@ from pathlib import Path
 from typing import Any
 
 from driftwise import Float, Study
-from driftwise.store import Choice, Chosen, NewObservation, Outcome, View
+from driftwise.log import Choice, Chosen, NewObservation, Outcome, View
 
 HARMS = ("lock-outs", "errors", "other answers")
-# It releases its lock at the end of a `with`, before which a trace function can raise, but no signal's handler runs.
-OUTSIDE = ("threadpoolctl.py", __file__)
+# They release locks at the end of a `with`, before which a trace function can raise, but no signal's handler runs.
+OUTSIDE = ("threadpoolctl.py", "threading.py", "log/threads.py", __file__)
 IN_A_ROW = 4  # lines at which one call is interrupted, one after the other
 PATIENCE = 30  # rounds in which nothing that is left was reached, before it is given up
 OPTIONS: dict[str, dict[str, Any]] = {"sw-gp-ucb": {"window": 8}, "auto": {"window": 12}}
@@ -96,9 +96,9 @@ class Pair:
         self.twin.close()
 
     def is_locked(self) -> bool:
-        """Whether nobody else gets the file's write lock."""
+        """Whether nobody else gets the file's write lock, once what was begun is done."""
         assert self.study.path is not None
-        other = sqlite3.connect(self.study.path, timeout=0.0, isolation_level=None)
+        other = sqlite3.connect(self.study.path, timeout=5.0, isolation_level=None)
         try:
             other.execute("BEGIN IMMEDIATE")
             other.execute("ROLLBACK")
@@ -136,7 +136,7 @@ def at_statement(n: int, call: Callable[[], Any]) -> BaseException | None:
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
         nonlocal left
-        if event == "line" and not frame.f_code.co_filename.endswith(OUTSIDE[0]):
+        if event == "line" and not frame.f_code.co_filename.endswith(OUTSIDE):
             left -= 1
             if left == 0:
                 sys.settrace(None)

@@ -23,9 +23,9 @@ from pathlib import Path
 
 from driftwise import RBF, Candidates, Study
 from driftwise.errors import NotFoundError
+from driftwise.log import Chosen, Log, NewObservation, Outcome
 from driftwise.policies import replay
 from driftwise.records import Ask, Observation
-from driftwise.store import Chosen, Log, NewObservation, Outcome
 
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
 ROUNDS_A_FILE = 20
@@ -173,7 +173,7 @@ class Ledger:
     def compare_whole(self, log: Log, seen: list[Observation], figures: dict[str, int]) -> None:
         """Batches, imports and corrections: all of one or nothing, and all that was acknowledged."""
         rounds = range(1, self.next + 2, 4)
-        found = log.read(lambda view: {i: [s.id for s in view.with_key(f"b{i}")[0]] for i in rounds})
+        found = log.read(lambda view: {i: [s.id for s in view.with_key(f"b{i}")] for i in rounds})
         rows = Counter(int(each.y - 1000.0) for each in seen if each.y >= 1000.0)
         figures["halves"] += sum(len(ids) not in (0, 3) for ids in found.values())
         figures["halves"] += sum(count != 5 for count in rows.values())
@@ -207,7 +207,7 @@ class Ledger:
         pending = tuple(s.x for s in study.pending())
         keyed = study._log.read(lambda view: {key: view.with_key(key) for key in self.asked})
         for key, known in self.asked.items():
-            now, _ = keyed[key]
+            now = keyed[key]
             figures["lost"] += [(repr(s.id), repr(s.number), repr(list(s.x))) for s in now] != [known]
         figures["gaps"] += counts.asked + counts.unasked != counts.last
         ask = Ask(counts.last + 1, float(counts.last + 1), pending, seed=0)

@@ -236,4 +236,4 @@ def test_names_and_keys_that_are_inert(tmp_path, name):
     assert again.ask(key=name) == s
     assert not again.observe(GOOD, 1.0, key=name).new
     assert Study.names(path) == [name]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.db", "a.db-queue", "a.db-shm", "a.db-wal"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.db", "a.db-shm", "a.db-turns", "a.db-wal"]

@@ -17,7 +17,7 @@ import one_call
 import pytest
 from test_durability import can_trace
 
-from driftwise.store import open_store, verify
+from driftwise.log import open_store, verify
 
 WRITE = re.compile(r'(?:\d+ +)?pwrite64\(\d+<([^>]*)>, "([^"]*)", (\d+), (\d+)\) = \3$')
 

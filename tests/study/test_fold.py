@@ -10,9 +10,9 @@ from functools import reduce
 import pytest
 
 from driftwise.errors import StoreError
+from driftwise.log import FAILED, Chosen, Outcome, open_store
 from driftwise.records import Observation
 from driftwise.replay import KEPT, Fold
-from driftwise.store import FAILED, Chosen, Outcome, SqliteStore
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def folded(fold: Fold, log):
 @pytest.mark.parametrize("seed", range(2))
 def test_the_state_is_that_of_the_log_as_it_holds_now(memory, seed):
     draw, policy = random.Random(seed), Remembering(memory)
-    log = SqliteStore(None).create("a", "{}")
+    log = open_store(None).create("a", "{}")
     folds = [Fold(policy, 1.0) for _ in range(4)]  # they look at different moments
     waiting: list[str] = []
 
@@ -74,7 +74,7 @@ def test_the_state_is_that_of_the_log_as_it_holds_now(memory, seed):
 
 
 def test_a_correction_goes_back_only_as_far_as_it_must():
-    log, fold, read = SqliteStore(None).create("a", "{}"), Fold(Remembering(50), 1.0), []
+    log, fold, read = open_store(None).create("a", "{}"), Fold(Remembering(50), 1.0), []
     for i in range(100):
         log.observe((0.5,), Outcome(float(i)))
     folded(fold, log)
@@ -96,7 +96,7 @@ def test_a_correction_goes_back_only_as_far_as_it_must():
 
 def test_a_change_that_was_too_old_matters_when_a_retraction_brings_it_back():
     """Number 1 is corrected while nobody remembers it, then so much is retracted that it is remembered again."""
-    log, policy = SqliteStore(None).create("a", "{}"), Remembering(3)
+    log, policy = open_store(None).create("a", "{}"), Remembering(3)
     fold = Fold(policy, 1.0)
     for i in range(4):
         log.observe((0.5,), Outcome(float(i)))
@@ -110,7 +110,7 @@ def test_a_change_that_was_too_old_matters_when_a_retraction_brings_it_back():
 def test_corrections_that_are_gone_are_noticed(tmp_path):
     """As after a restored backup: the observations are the same, their corrections are not."""
     path, backup = tmp_path / "a.db", tmp_path / "backup.db"
-    store = SqliteStore(path)
+    store = open_store(path)
     log = store.create("a", "{}")
     for i in range(4):
         log.observe((0.5,), Outcome(float(i)))
@@ -121,6 +121,6 @@ def test_corrections_that_are_gone_are_noticed(tmp_path):
     assert folded(fold, log)[0].y == 9.0
     store.close()
     shutil.copy(backup, path)
-    with pytest.raises(StoreError, match=r"1 corrections that was read before\. Was a backup restored"):
+    with pytest.raises(StoreError, match="Was a backup restored"):
         folded(fold, log)
     assert [seen.y for seen in log.observations()] == [0.0, 1.0, 2.0, 3.0]

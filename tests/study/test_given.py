@@ -11,8 +11,8 @@ import pytest
 import driftwise as dw
 from driftwise.auto import policy as auto
 from driftwise.errors import ConflictError
+from driftwise.log import codec
 from driftwise.policies import setup
-from driftwise.store import codec
 from driftwise.study.given import conflict, given_by, kept, policy_of
 
 LINE = {"x": dw.Float(0, 1)}

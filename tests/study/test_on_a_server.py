@@ -22,8 +22,8 @@ _places = itertools.count()
 
 def end_all_sessions(server) -> None:
     """As a failover of the server would."""
-    from driftwise.store.postgres_address import parsed
-    from driftwise.store.postgres_link import connect
+    from driftwise.log.postgres_address import parsed
+    from driftwise.log.postgres_connect import connect
 
     with connect(parsed(server.url())) as raw:
         raw.execute(

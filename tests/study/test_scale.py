@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 
 from driftwise import RBF, Candidates, Study
+from driftwise.log import Asked, standing, stores, telling
+from driftwise.log import view as store_view
 from driftwise.records import Observation
-from driftwise.store import Asked, Counts, corrections, keys, rows
-from driftwise.store import view as store_view
-from driftwise.store.many import batched
-from driftwise.store.schema import ASKED, AWAITED, OBSERVED
 
 GRID = Candidates(np.linspace(0, 1, 25)[:, None], names=["x"])
 MANY = int(os.environ.get("DRIFTWISE_OBSERVATIONS", 100_000))  # a million takes a minute
@@ -22,29 +20,20 @@ MANY = int(os.environ.get("DRIFTWISE_OBSERVATIONS", 100_000))  # a million takes
 
 def fill(study: Study, n: int) -> None:
     """n observations and, after them, n/10 suggestions whose rewards never came: written in bulk."""
-    number = study._log.study
 
-    def observed(i):
-        seen = Observation(i, float(i), GRID.coordinates[i * 7 % 25], float(i * 37 % 101))
-        return rows.observation_row(number, seen, f"o{i}", i)
-
-    def asked(j):
-        return rows.suggestion_row(number, Asked(n + j, f"{n + j}-a", f"k{j}", 0.0, (0.0,)), j, AWAITED)
+    def steps(now):
+        for i in range(1, n + 1):
+            seen = Observation(i, float(i), GRID.coordinates[i * 7 % 25], float(i * 37 % 101))
+            now, entry = now.stores(seen, f"o{i}", asked=False)
+            yield now, entry
+        for j in range(1, n // 10 + 1):
+            now, entry = now.asks(Asked(n + j, f"{n + j}-a", f"k{j}", 0.0, (0.0,)), patience=0)
+            yield now, entry
 
     def write(connection):
-        head, last = 0, n + n // 10
-        for batch in batched(map(observed, range(1, n + 1)), 10_000):
-            connection.execute(rows.INSERT_OBSERVATION, batch)
-            head = rows.chained(head, (row["checksum"] for row in batch))
-        for batch in batched(map(asked, range(1, last - n + 1)), 10_000):
-            connection.execute(rows.INSERT_SUGGESTION, batch)
-        keyed = [(OBSERVED, f"o{i}", i) for i in range(1, n + 1)] + [
-            (ASKED, f"k{j}", n + j) for j in range(1, last - n)
-        ]
-        keys.insert_all(connection, number, keyed)
-        standing = rows.standing_of(connection, number, study.name)
-        counts = Counts(last=last, asked=last - n, told=n, unasked=n)
-        rows.update_study(connection, replace(standing, counts=counts, keyed=len(keyed), head=head))
+        rest = steps(study._log.view(connection).standing)
+        while batch := list(islice(rest, 10_000)):
+            telling.write(connection, batch)
 
     study._store.writing(write)
 
@@ -53,8 +42,7 @@ class Steps:
     """Counts the instructions of SQLite's machine while it is entered."""
 
     def __init__(self, study: Study) -> None:
-        study.describe()  # so that the connection is open
-        self.connection = study._store._link._raw
+        self.connection = study._store.reading(lambda connection: connection.connection.driver_connection)
         self.n = 0
 
     def __enter__(self):
@@ -109,7 +97,9 @@ def test_the_measure_sees_a_scan(tmp_path):
     fill(study, 20_000)
     with Steps(study) as steps:
         study._store.reading(
-            lambda connection: connection.exec_driver_sql("SELECT count(*) FROM observations WHERE y > 3").scalar()
+            lambda connection: connection.exec_driver_sql(
+                "SELECT count(*) FROM entries WHERE length(body) > 3"
+            ).scalar()
         )
     assert steps.n > 2000
 
@@ -117,33 +107,29 @@ def test_the_measure_sees_a_scan(tmp_path):
 def test_every_query_uses_an_index(tmp_path):
     study = Study("s", GRID, policy="sw-gp-ucb")
     plans = {}
-    several = {"_AMONG": {"s": 1, "kind": 1, "keys": ["a", "b"]}}
-    several |= {name: {"studies": [1, 2]} for name in ("_ALL", "_ALL_LOCKED", "_ALL_FREE")}
 
     def explain(connection):
-        for module in (store_view, rows, keys, corrections):
-            for name, query in (vars(module) | {"_SUGGESTIONS_AT": store_view.SUGGESTIONS_AT["sqlite"]}).items():
-                if name.startswith("_") and name.isupper() and isinstance(query, sa.Select | sa.Update):
-                    if name in several:  # how many it has is known when it is run
-                        query = query.params(several[name])
-                    how = {"render_postcompile": name in several}
-                    compiled = query.compile(connection.engine, compile_kwargs=how)
-                    given = tuple(1 for _ in compiled.positiontup)
-                    found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", given).all()
+        for module in (store_view, standing, stores):
+            for name, query in (vars(module) | {"_AT_SEVERAL": store_view._AT_ALL["sqlite"]}).items():
+                if name.startswith("_") and name.isupper() and isinstance(query, sa.Executable):
+                    some = {"wanted": "[]" if name == "_AT_SEVERAL" else [1, 2], "studies": [1, 2]}
+                    left = [each for each, value in query.compile().params.items() if value is None]
+                    given = {each: some.get(each, 1) for each in left}
+                    if not isinstance(query, sa.Update):
+                        query = query.params(given)
+                    compiled = query.compile(connection.engine, compile_kwargs={"render_postcompile": True})
+                    values = tuple(1 for _ in compiled.positiontup)
+                    found = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", values).all()
                     plans[name] = [row[3] for row in found]
 
     study._store.reading(explain)
-    del plans["_NAMED"]  # the one scan, of the few studies of a file, when one is opened
-    for name in ("_COUNT_STUDIES", "_LOCKED_FILE"):  # of PostgreSQL alone, when a study is made
-        del plans[name]
-    assert len(plans) >= 12
+    assert len(plans) >= 18
     for name, plan in plans.items():
         scans = [step for step in plan if step.startswith("SCAN") and "CONSTANT" not in step and "subquery" not in step]
-        scans = [step for step in scans if "json_each" not in step]
-        scans = [step for step in scans if "anon" not in step]
+        scans = [step for step in scans if "json_each" not in step and "anon" not in step]
         assert scans == [], (name, plan)
-        assert not any("TEMP B-TREE" in step for step in plan), (name, plan)
-    assert any("answered" in step for step in plans["_ANSWERED"]), plans["_ANSWERED"]
+        assert not any("TEMP B-TREE" in step or "entries USING PRIMARY KEY (study=?)" in step for step in plan), name
+    assert any("INDEX keys" in step for step in plans["_KEYED"]), plans["_KEYED"]
 
 
 def test_memory_does_not_grow_with_the_log():

@@ -15,10 +15,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from driftwise import RBF, Candidates, Study
 from driftwise.errors import ConflictError
+from driftwise.log import Outcome
+from driftwise.log.base import observation_of
 from driftwise.policies import decision, replay
 from driftwise.records import Ask
-from driftwise.store import Outcome
-from driftwise.store.base import observation_of
 from serving import serving
 
 SPACE = Candidates([[0.0], [0.3], [0.5], [0.8], [1.0]], names=["x"])

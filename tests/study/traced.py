@@ -6,7 +6,7 @@ import os
 import sys
 
 from driftwise import Candidates, Study
-from driftwise.store import Choice, Chosen, NewObservation, Outcome, View, connection
+from driftwise.log import Choice, Chosen, NewObservation, Outcome, View, sqlite
 
 
 def three(view: View) -> Choice:
@@ -14,7 +14,7 @@ def three(view: View) -> Choice:
 
 
 def main(path: str, synchronous: str) -> None:
-    connection.SYNCHRONOUS = synchronous
+    sqlite.SYNCHRONOUS = synchronous
     study = Study("s", Candidates([[0.0], [0.5], [1.0]], names=["x"]), policy="sw-gp-ucb", path=path, window=4)
     os.write(1, b"ack create\n")
     for i in range(12):

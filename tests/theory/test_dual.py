@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 from driftwise import RBF, Candidates, Float, Matern, Posterior, policy
 from driftwise.errors import InvalidInput
+from driftwise.log import codec
 from driftwise.records import Ask, Observation
-from driftwise.store import codec
 from driftwise.theory import dual
 from driftwise.theory.dual import envelope, ridges, squared_radii
 from driftwise.theory.widths import DualBand, MixtureBand

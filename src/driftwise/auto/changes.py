@@ -103,7 +103,7 @@ def _reconsidered(change: NoticedChange, belief: Mixture, seen: Observation) -> 
     """Its probability now, which is the weight of all restarts at about its date."""
     if seen.number - change.noticed > SETTLED:
         return change
-    about = (abs(fit.expert.since - change.number) <= RECENT // 2 for fit in belief.fits)
+    about = (abs(row.since - change.number) <= RECENT // 2 for row in belief.rows)
     probability = min(float(sum(w for w, near in zip(belief.shares, about, strict=True) if near)), 1.0)
     if probability < DOUBTFUL:
         return change if change.taken_back is not None else replace(change, taken_back=seen.number)

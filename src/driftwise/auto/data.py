@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
 
 from driftwise.auto.readings import informative, unit_changes
 from driftwise.gp.clock import reckoned, typical_gap
@@ -19,17 +18,9 @@ SPAN = 2000  # the last observations, from which those in use are selected
 NEAR = 0.05  # times √d: radius within which a newer observation supersedes an older one
 PLACE = 0.1  # times √d: radius within which observations count as made at one place
 CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
-TAIL = 0.1  # share of the places, at either end, that may be outliers
-REACH = 3.0  # rewards are clipped so many times the range of the rest beyond it
-ORDINARY = 1.0  # and beyond so many times they do not count for location and scale
-BAD = 0.4  # below so many times they are believed only if more than FEW in a row are there
-FEW = 3  # outliers in a row, at most
-NOTHING = 1e-9  # weight below which an observation is nothing but noise
-FAR = 6.0  # scales by which the level may have moved since the past
-OTHER_UNIT, SEVERAL = 10.0, 5.0  # factor beyond which the unit is another one, and places from which on one can tell
-CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
+WIDTH = 0.25  # of the neighbourhood in which far readings are expected again, in parts of the space, times √(d/2)
 
-Units = tuple[tuple[int, float], ...]  # changes of the unit: the first number in a new one, and its factor
+UnitChanges = tuple[tuple[int, float], ...]  # changes of the unit: the first number in a new one, and its factor
 
 
 def _squared(part: float, d: int) -> float:
@@ -48,14 +39,10 @@ class Frame:
     standardise: bool = True
     past: tuple[float, float] | None = None
 
-    def known_units(self, location: float, scale: float, places: float) -> tuple[float, float]:
-        """Those of the past, if what is seen at several places fits them; else those that are seen."""
-        if self.past is None:
-            return location, scale
-        level, spread = self.past
-        near = abs(location - level) <= FAR * spread
-        alike = places < SEVERAL or 1 / OTHER_UNIT <= scale / spread <= OTHER_UNIT
-        return (level, spread) if near and alike else (location, spread if alike else scale)
+    @cached_property
+    def neighbourhood(self) -> float:
+        """The standard deviation of the neighbourhood in which far readings are expected again, per side."""
+        return WIDTH * max(len(self.sides), 2) ** 0.5 / 2**0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +98,7 @@ class Observations:
         some = replace(self, numbers=self.numbers[rows], at=self.at[rows], X=self.X[rows], y=self.y[rows])
         return replace(some, settled=settled, own=selected(self.own, rows))
 
-    def in_unit_of(self, newest: Units) -> Observations:
+    def in_unit_of(self, newest: UnitChanges) -> Observations:
         """The same in the newest unit: rewards before each of these changes are multiplied by its factor."""
         if not newest:
             return self
@@ -153,74 +140,9 @@ class Observations:
         return spread / (spread + all_pairs(self.own, len(self))[:, 0])
 
     @cached_property
-    def _ranges(self) -> tuple[float, float, float] | None:
-        """The rewards below and above which there are TAIL of the places, and their difference; None if that is 0."""
-        if len(self) < 5:
-            return None
-        order = np.argsort(self.y, kind="stable")
-        below = np.cumsum(self.place_weights[order]) / self.place_weights.sum()
-        low, high = self.y[order[np.searchsorted(below, [TAIL, 1 - TAIL])]]
-        # if most are equal, the others are all the information there is
-        return (low, high, high - low) if high - low > 1e-12 * max(abs(low), abs(high)) else None
-
-    def _within(self, reach: float) -> Array:
-        """The rewards, clipped so many ranges beyond most of them, unless more than FEW in a row are there: (n,)."""
-        if self._ranges is None:
-            return self.y
-        low, high, width = self._ranges
-        clipped = np.clip(self.y, low - reach * width, high + reach * width)
-        return np.where(_several((clipped != self.y) & (self.place_weights > NOTHING)), self.y, clipped)
-
-    @cached_property
-    def believed(self) -> int:
-        """How many observations there are before a run of at most FEW at the end that are unusually bad or good.
-
-        While such a run lasts, nothing tells a few wrong readings from a change. What is new after a change is mostly
-        within the range of what was seen before.
-        """
-        if self._ranges is None:
-            return len(self)
-        low, high, width = self._ranges
-        usual = np.flatnonzero((self.y >= low - BAD * width) & (self.y <= high + REACH * width))
-        return int(usual[-1]) + 1 if len(self) - 1 - usual[-1] <= FEW else len(self)
-
-    @cached_property
-    def clipped(self) -> Array:
-        """The rewards, clipped far beyond the range of most places: (n,)."""
-        return self._within(REACH)
-
-    @cached_property
-    def units(self) -> tuple[float, float]:
-        """(location, scale): a reward is location + scale · target.
-
-        With p places the scale is √(Σ w (y − ȳ)² / χ²), χ² the CAUTION-quantile with p − 1 degrees of freedom: an upper
-        confidence bound of the standard deviation. A few places with low rewards do not show that the others are low.
-        Rewards that are alone outside the ORDINARY range do not count.
-        """
-        if not self.frame.standardise or not len(self):
-            return 0.0, 1.0
-        weights = np.where(self._within(ORDINARY) == self.y, self.place_weights, 0.0)
-        places = float(weights.sum())
-        location = float(weights @ self.clipped) / places
-        squares = float(weights @ np.square(self.clipped - location))
-        scale = float(np.sqrt(squares / chdtri(max(places - 1, 1.0), 1 - CAUTION)))
-        # rewards that differ only by rounding have no scale
-        sizes = np.abs(self.clipped[self.place_weights > NOTHING])
-        scale = scale if scale > 1e-12 * float(sizes.max(initial=0.0)) else 1.0
-        return self.frame.known_units(location, scale, places)
-
-    @cached_property
-    def targets(self) -> Array:
-        """The rewards, centred and scaled: (n,)."""
-        location, scale = self.units
-        return (self.clipped - location) / scale
-
-    @cached_property
-    def known_noise(self) -> Array | None:
-        """The known noise variances, in the units of the targets, 0 where none is known: (n,). None: none at all."""
-        if self.own is None or not self.own[:, 0].any():
-            return None
-        return self.own[:, 0] / self.units[1] ** 2
+    def known_std(self) -> Array | None:
+        """The known noise variances, in the units of the rewards, 0 where none is known: (n,). None: none at all."""
+        return None if self.own is None or not self.own[:, 0].any() else self.own[:, 0]
 
     @property
     def all_known(self) -> bool:
@@ -248,19 +170,6 @@ class Observations:
     def clock_at(self, at: float) -> float:
         """The clock at time `at`, if the next observation were made then."""
         return float(reckoned(np.append(self.at, at), self.gap, known=self.elapsed)[-1]) / self.gap
-
-
-def _several(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Those marked that are more than FEW in a row: (n,). They are not outliers, but another unit.
-
-    >>> _several(np.array([True, False, True, True, True, True, False])).tolist()
-    [False, False, True, True, True, True, False]
-    """
-    ends = np.flatnonzero(np.diff(np.concatenate([[False], marked, [False]])))
-    several = np.zeros(len(marked), dtype=bool)
-    for start, stop in zip(ends[::2], ends[1::2], strict=True):
-        several[start:stop] = stop - start > FEW
-    return several
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +210,7 @@ class Memory:
         return bool(len(self.all) and self.informative.numbers[-1] < self.all.numbers[-1])
 
     @cached_property
-    def units(self) -> Units:
+    def units(self) -> UnitChanges:
         """The changes of the unit of rewards."""
         seen, frame = self.informative, self.all.frame
         if not frame.standardise:

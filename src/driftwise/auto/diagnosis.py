@@ -113,7 +113,7 @@ def _pace(found: Diagnosis) -> str:
 def motion(mixture: Mixture) -> Motion:
     """How the world moves, by the weights of the experts alone."""
     return Motion(
-        rate=float(mixture.shares @ [rate(f.expert.time) for f in mixture.fits]),
+        rate=float(mixture.shares @ [rate(row.time) for row in mixture.rows]),
         change=likeliest_change(mixture),
         alarm=alarmed(mixture) is not None,
         cycle=likeliest_cycle(mixture),
@@ -128,13 +128,13 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
     return Diagnosis(
         rate=moving.rate,
         gap=data.gap,
-        noise=data.units[1] * float(np.sqrt(mixture.noise)),
+        noise=mixture.units[1] * float(np.sqrt(mixture.noise)),
         seen=len(data),
-        in_use=float(sum(p.weight * float(p.decay @ p.decay) for p in mixture.predictors)),
+        in_use=float(sum(p.weight.sum() * float(p.decay @ p.decay) for p in mixture.predictors)),
         change=moving.change,
         alarm=moving.alarm,
         cycle=moving.cycle,
-        level=float(sum(w for f, w in zip(mixture.fits, shares, strict=True) if f.expert.level or f.expert.shifts)),
+        level=float(sum(w for row, w in zip(mixture.rows, shares, strict=True) if row.level or row.shift)),
         matters=effects(X, now, space),
         moves=effects(X, now - then, space),
         outliers=outliers(mixture),
@@ -144,10 +144,14 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
 def rate(time: TimeKernel) -> float:
     """1 − 2^(−1/τ) with ρ(τ)² = ½: smooth drift is hardly visible after one gap, and complete after many.
 
+    What comes back after a period is not new: of a cycle it is the rate at which it is forgotten.
+
     >>> from driftwise.gp.time_kernels import Forgetting
     >>> rate(Forgetting(0.0)), round(rate(Forgetting(0.03)), 6)
     (0.0, 0.03)
     """
+    if isinstance(time, Cyclic):
+        return time.epsilon
     with np.errstate(divide="ignore"):
         left = -2 * np.log2(np.abs(time(np.zeros(1), GAPS)[0]))  # halvings
     if not np.any(left >= 1):
@@ -160,9 +164,9 @@ def rate(time: TimeKernel) -> float:
 def likeliest_change(mixture: Mixture) -> Change | None:
     """The change with the largest probability, which is the weight of all restarts at about the same number."""
     weight: dict[int, float] = {}
-    for f, share in zip(mixture.fits, mixture.shares, strict=True):
-        if f.expert.since:
-            weight[f.expert.since] = weight.get(f.expert.since, 0.0) + float(share)
+    for row, share in zip(mixture.rows, mixture.shares, strict=True):
+        if row.since:
+            weight[row.since] = weight.get(row.since, 0.0) + float(share)
     if sum(weight.values()) < UNLIKELY:
         return None
     about = {number: sum(w for other, w in weight.items() if abs(other - number) <= ABOUT) for number in weight}
@@ -186,8 +190,8 @@ def likeliest_cycle(mixture: Mixture) -> Cycle | None:
     """
     weight: dict[float, float] = {}
     longest = float(np.ptp(mixture.data.clock)) / TURNS if len(mixture) else 0.0
-    for f, share in zip(mixture.fits, mixture.shares, strict=True):
-        times = (f.expert.time, f.expert.level.time if f.expert.level else None)
+    for row, share in zip(mixture.rows, mixture.shares, strict=True):
+        times = (row.time, row.level.time if row.level else None)
         for period in {t.period for t in times if isinstance(t, Cyclic | Wave) and t.period <= longest}:
             weight[period] = weight.get(period, 0.0) + float(share)
     if not weight:
@@ -198,11 +202,8 @@ def likeliest_cycle(mixture: Mixture) -> Cycle | None:
 
 
 def outliers(mixture: Mixture) -> tuple[int, ...]:
-    """The numbers of the observations that experts with more than half of the weight ignore."""
-    weight = np.zeros(len(mixture))
-    for fit, share in zip(mixture.fits, mixture.shares, strict=True):
-        weight[[fit.first + i for i in fit.ignored]] += share
-    return tuple(mixture.data.numbers[weight > LIKELY].tolist())
+    """The numbers of the readings that rows with more than half of the weight call far, and errors rather than not."""
+    return tuple(mixture.data.numbers[mixture.errors > LIKELY].tolist())
 
 
 def sample(space: Space) -> Array:

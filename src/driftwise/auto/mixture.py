@@ -1,246 +1,391 @@
-"""The belief of all experts together: a mixture of Gaussian processes.
+"""The belief of all rows together: a mixture of Gaussian processes on several scales, and of far readings.
 
-With weights w_e, forgetting ρ_e = k_T(now, t_s) and k_e = ρ_e∘k(x):
+For row e and warp w, with forgetting ρ_e = k_T(now, t_s), k_e = ρ_e∘k(x) and the row's scale s² = b/a:
 
-    μ_e = k_eᵀA_e⁻¹y,   σ_e² = s_e² (k(x,x) − |W_e k_e|²),   μ = Σ w_e μ_e,   σ² = Σ w_e (σ_e² + μ_e²) − μ²
+    μ_ew = k_eᵀA_e⁻¹t_w,    σ_ew² = s_ew² (k(x, x) − |W_e k_e|²),    f = value_w(μ_ew + σ_ew·Student's t)
 
-The acquisition function is the weighted average of the experts' upper confidence bounds, Σ w_e (μ_e + β b_e σ_e), with
-the exploration bonus b_e of `stacked`. If an expert has a moving level, v k_h(now, t_s) is added to k_e and v to k(x,x)
-for the reward. The acquisition function leaves the level out, since it is the same for all settings.
+and with probability π(x) the function is far instead. The acquisition function is
+
+    (1 − π(x)) Σ weight_ew value_w(μ_ew + β b_e σ_ew) + π(x)·(value of far readings)
+
+A level that moves on its own is in all of these: how large it is beside the function is uncertain, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import stdtr
 
-from driftwise.auto.bank import Bank
 from driftwise.auto.data import Observations
-from driftwise.auto.experts import Shape
-from driftwise.auto.forecasts import Fit
-from driftwise.auto.stacked import Predictor, Stacked
+from driftwise.auto.far import place_rate
+from driftwise.auto.follow import noises_of, z_of
+from driftwise.auto.horizon import bonus
+from driftwise.auto.rows import Row
+from driftwise.auto.sheaf import FAR, Sheaf
+from driftwise.auto.window import SHIFT, Readings, in_time
 from driftwise.gp.kernels import Kernel
+from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
 from driftwise.gp.slopes import weighted_gradient
-from driftwise.records import Array, Observation, Point
+from driftwise.gp.time_kernels import TimeKernel
+from driftwise.records import Array, Point
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
-SCANNING = 0.5  # share of the weight of the experts that are evaluated in a scan of a box
-CLIMBING = 0.95  # and in the climbs that go on from there
+SCANNING, CLIMBING = 0.98, 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
+HEARD, MOST = 0.98, 8  # share of the weight, and number, of the rows that choose
+NODES, PARTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)  # of Gauss and Hermite
+BISECTIONS = 36  # of an interval of 120 in arsinh units: to 2e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """One row at one time."""
+
+    row: Row
+    first: int
+    weight: Array  # of each warp: (w,)
+    alpha: Array  # A⁻¹t: (w, n − first)
+    scale: Array  # s: (w,)
+    freedom: float  # 2a
+    decay: Array  # ρ: (n − first + pending,)
+    level: Array  # v k_h(now, t_s), the same
+    level_variance: float
+    W: Array  # with the pending settings
+    bonus: float
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """Rows at some settings X: μ (E, w, m), σ (E, w, m), v (E, m, n), σ without scale (E, m)."""
+
+    predictors: tuple[Predictor, ...]
+    mean: Array
+    std: Array
+    v: list[Array]
+    plain: Array
+
+    @cached_property
+    def weight(self) -> Array:
+        """(E, w, 1)."""
+        return np.array([p.weight for p in self.predictors])[:, :, None]
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """The belief of the experts in `fits`, with the weights `shares`, at time `now`. A `Belief`."""
+    """The belief at time `now`. A `Belief`, in standardised rewards."""
 
-    bank: Bank
-    data: Observations
-    fits: tuple[Fit, ...]
-    shares: Array  # (E,)
+    sheaf: Sheaf
+    W: tuple[Array, ...]
+    weights: Array  # (R, w), heaviest rows first
     now: float
     pending: tuple[Point, ...] = ()
+    jitter: float = 0.0
 
     def __len__(self) -> int:
-        return len(self.data)
+        return len(self.window)
 
-    def observe(self, seen: Observation, *, keep: int | None = None) -> Mixture:
-        """The belief after `seen`, with the same weights."""
-        window = self.data.observe(seen, keep=len(self) + 1 if keep is None else keep)
-        fits = tuple(self.bank.fits([f.expert for f in self.fits], window))
-        return replace(self, data=window, fits=fits, now=seen.at)
+    @property
+    def window(self) -> Readings:
+        return self.sheaf.window
+
+    @property
+    def data(self) -> Observations:
+        return self.window.data
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self.sheaf.rows
+
+    @cached_property
+    def shares(self) -> Array:
+        """The weight of each row: (R,)."""
+        return np.asarray(self.weights.sum(axis=1))
 
     def imagine(self, points: Sequence[Point]) -> Mixture:
-        """As if the pending `points` had been answered now, at each expert's mean: σ_e shrinks, μ_e stays."""
+        """As if the pending `points` had been answered now, at each row's mean: σ shrinks, μ stays."""
         return replace(self, pending=(*self.pending, *map(tuple, points)))
 
     def long_ago(self) -> Mixture:
-        """The belief, now, about the time of the oldest observation, of the experts that use that observation.
-
-        If all experts are restarts, it is that of the heaviest as it would have been before its restart.
-        """
-        if not len(self):
+        """The belief, now, about the time of the oldest reading, of the rows that use it."""
+        rows = np.flatnonzero([not row.since for row in self.rows])
+        if not len(self) or not len(rows):
             return self
+        weights = self.weights[rows] / self.weights[rows].sum()
         then = float(self.data.at[0])
-        there = [i for i, f in enumerate(self.fits) if f.first == 0]
-        if there:
-            shares = self.shares[there] / self.shares[there].sum()
-            return replace(self, fits=tuple(self.fits[i] for i in there), shares=shares, now=then)
-        heaviest = self.fits[int(np.argmax(self.shares))]
-        before = self.data.only(np.arange(heaviest.first))
-        [old] = self.bank.fits([replace(heaviest.expert, since=0)], before)
-        return replace(self, data=before, fits=(old,), shares=np.ones(1), now=then)
+        return replace(self, sheaf=self.sheaf.only(rows), W=tuple(self.W[i] for i in rows), weights=weights, now=then)
 
-    # --- what it says -------------------------------------------------------------------------------------------
-
-    def predict(self, X: Array) -> tuple[Array, Array]:
-        """μ and σ for the rows of X."""
-        mean, square = np.empty(len(X)), np.empty(len(X))
-        for rows, stacked, (m, s, _) in self._evaluated(X):
-            mean[rows], square[rows] = stacked.weight @ m, stacked.weight @ (s * s + m * m)
-        return mean, np.sqrt(np.maximum(square - mean * mean, 0.0))
-
-    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
-        """μ, σ and their gradients in x: (m,), (m,), (m, d), (m, d).
-
-        ∇μ_e = α_eᵀ∂k_e and ½∇σ_e² = s_e² (½∂k(x,x) − (A_e⁻¹k_e)ᵀ∂k_e), so that ½∇Σ w_e (σ_e² + μ_e²) has the
-        coefficients μ_e α_e − s_e² A_e⁻¹k_e of ∂k_e and s_e² of ½∂k(x,x).
-        """
-        mean, square = np.empty(len(X)), np.empty(len(X))
-        dmean, dhalf = np.empty_like(X), np.empty_like(X)
-        for rows, stacked, (m, s, v) in self._evaluated(X):
-            mean[rows], square[rows] = stacked.weight @ m, stacked.weight @ (s * s + m * m)
-            alpha, variance = stacked.alpha[:, None, :], (stacked.scale**2)[:, None]
-            half = m[:, :, None] * alpha - variance[:, :, None] * stacked.times_factor(v, transposed=True)
-            of_mean, of_half = (alpha, np.zeros(m.shape)), (half, np.broadcast_to(variance, m.shape))
-            dmean[rows], dhalf[rows] = self._slopes(X[rows], stacked, of_mean, of_half)
-        std = np.sqrt(np.maximum(square - mean * mean, 0.0))
-        return mean, std, dmean, (dhalf - mean[:, None] * dmean) / np.maximum(std, 1e-12)[:, None]
-
-    def optimism(self, X: Array, beta: float, *, least: float = 1.0) -> Array:
-        """Σ w_e (μ_e + β b_e σ_e), of the heaviest experts that have the share `least` of the weight: (m,)."""
-        total = np.empty(len(X))
-        for rows, stacked, (m, s, _) in self._evaluated(X, least=least, level=False):
-            total[rows] = stacked.weight @ m + (beta * stacked.weight * stacked.bonus) @ s
-        return total
-
-    def optimism_gradient(self, X: Array, beta: float, *, least: float = 1.0) -> tuple[Array, Array]:
-        """The same and its gradient: (m,), (m, d). ∇σ_e = (½∇σ_e²)/σ_e, as in `predict_gradient`."""
-        total, slopes = np.empty(len(X)), np.empty_like(X)
-        for rows, stacked, (m, s, v) in self._evaluated(X, least=least, level=False):
-            bonus = beta * stacked.bonus
-            total[rows] = stacked.weight @ m + (stacked.weight * bonus) @ s
-            steep = (bonus * stacked.scale**2)[:, None] / np.maximum(s, 1e-12)
-            C = stacked.alpha[:, None, :] - steep[:, :, None] * stacked.times_factor(v, transposed=True)
-            [slopes[rows]] = self._slopes(X[rows], stacked, (C, steep))
-        return total, slopes
-
-    def weights(self, X: Array) -> Array:
-        """α(x) with μ(x) = α(x)ᵀy: (m, n)."""
-        total = np.empty((len(X), len(self)))
-        for rows, stacked, (_, _, v) in replace(self, pending=())._evaluated(X):
-            total[rows] = np.tensordot(stacked.weight, stacked.times_factor(v, transposed=True), 1)
-        return total
+    @property
+    def units(self) -> tuple[float, float]:
+        return self.window.units.location, self.window.units.scale
 
     @property
     def observed(self) -> Array:
         return self.data.X
 
     @property
+    def noise(self) -> float:
+        """The noise variance of a reading, in standardised rewards, where the function is typical."""
+        a, b = self.sheaf.scales
+        noise = np.array([row.noise for row in self.rows])
+        slopes = np.array([float(warp.value(np.array([0.0]))[1][0]) for warp in self.window.warps])
+        return float((self.weights * noise[:, None] * b[:, :, -1] / a[:, None, -1] * slopes**2).sum())
+
+    @property
     def information_gain(self) -> float:
-        """½ ln det(I + K/λ), averaged over the experts by their weights."""
-        gains = [np.log(f.pivots).sum() - 0.5 * np.log(f.noises).sum() for f in self.fits]
+        """½ ln det(I + K/λ), averaged over the rows."""
+        pivots = self.sheaf.variances + FAR * self.sheaf.labels
+        gains = [
+            0.5 * float(np.log(pivots[i, f:] / noises_of(self.sheaf, i)).sum())
+            for i, f in enumerate(self.sheaf.first.tolist())
+        ]
         return max(float(self.shares @ gains), 0.0)
 
-    @property
-    def noise(self) -> float:
-        return float(self.shares @ [f.scale**2 * f.expert.noise for f in self.fits])
+    # --- what it says -------------------------------------------------------------------------------------------
 
-    @property
-    def units(self) -> tuple[float, float]:
-        return self.data.units
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of the function at the rows of X, its level included."""
+        mean, std, _, _ = self._moments(X, slopes=False)
+        return mean, std
 
-    @property
-    def jitter(self) -> float:
-        return max(f.jitter for f in self.fits)
+    def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
+        """The same and their gradients in x: (m,), (m,), (m, d), (m, d)."""
+        return self._moments(X, slopes=True)
+
+    def _moments(self, X: Array, *, slopes: bool) -> tuple[Array, Array, Array, Array]:
+        m = len(X)
+        first, second = np.empty(m), np.empty(m)
+        dfirst, dsecond = np.zeros_like(X), np.zeros_like(X)
+        for rows, seen in self._evaluated(X, 1.0):
+            of_mean = [np.zeros_like(seen.mean) for _ in range(4)]
+            total, squares = np.zeros(seen.mean.shape[2]), np.zeros(seen.mean.shape[2])
+            wide = np.array([(p.freedom / max(p.freedom - 2, 0.5)) ** 0.5 for p in seen.predictors])[:, None, None]
+            for node, part in zip(NODES, PARTS, strict=True):
+                value, slope = self._value(seen.mean + node * wide * seen.std)
+                weight = part * seen.weight
+                total += (weight * value).sum(axis=(0, 1))
+                squares += (weight * value * value).sum(axis=(0, 1))
+                if slopes:
+                    for k, each in enumerate((weight * slope, weight * 2 * value * slope)):
+                        of_mean[2 * k] += each
+                        of_mean[2 * k + 1] += node * wide * each
+            first[rows], second[rows] = total, squares
+            if slopes:
+                dfirst[rows] = self._gradient(X[rows], seen, of_mean[0], of_mean[1])
+                dsecond[rows] = self._gradient(X[rows], seen, of_mean[2], of_mean[3])
+        return self._with_far(X, first, second, dfirst, dsecond)
+
+    def _with_far(
+        self, X: Array, first: Array, second: Array, dfirst: Array, dsecond: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Mean and deviation of the mixture with the far readings that are the function."""
+        if self._far is not None:
+            pi, dpi = place_rate(self.window, self._far[0], X)
+            value = self._far[1]
+            dfirst = (1 - pi)[:, None] * dfirst + (value - first)[:, None] * dpi
+            dsecond = (1 - pi)[:, None] * dsecond + (value**2 - second)[:, None] * dpi
+            first, second = first + pi * (value - first), second + pi * (value**2 - second)
+        std = np.sqrt(np.maximum(second - first * first, 1e-24))
+        return first, std, dfirst, (0.5 * dsecond - first[:, None] * dfirst) / std[:, None]
+
+    def tails(self, X: Array, values: Array) -> tuple[Array, Array]:
+        """The probabilities that the function is less, and more, than each value: (m,) both."""
+        return self._tails_of(self._whole(X), X, values)
+
+    def _whole(self, X: Array) -> list[tuple[slice, Evaluated]]:
+        return list(self._evaluated(X, 1.0))
+
+    def _tails_of(self, parts: list[tuple[slice, Evaluated]], X: Array, values: Array) -> tuple[Array, Array]:
+        less, more = np.empty(len(X)), np.empty(len(X))
+        for rows, seen in parts:
+            t = np.array([warp.target(values[rows]) for warp in self.window.warps])  # (w, m)
+            freedom = np.array([p.freedom for p in seen.predictors])[:, None, None]
+            with np.errstate(invalid="ignore"):
+                z = np.clip((t[None] - seen.mean) / np.maximum(seen.std, 1e-12), -1e12, 1e12)
+            less[rows] = (seen.weight * stdtr(freedom, z)).sum(axis=(0, 1))
+            more[rows] = (seen.weight * stdtr(freedom, -z)).sum(axis=(0, 1))
+        if self._far is not None:
+            pi, _ = place_rate(self.window, self._far[0], X)
+            far = np.average(self.sheaf.judged.scale.below(np.arcsinh(values)), axis=0, weights=self.shares)
+            less, more = less + pi * (far - less), more + pi * (1 - far - more)
+        return less, more
+
+    def interval(self, X: Array, level: float) -> tuple[Array, Array]:
+        """The ends of the interval that holds the function with this probability: (m,) both."""
+        return self.quantile(X, 0.5 - 0.5 * level), self.quantile(X, 0.5 + 0.5 * level)
+
+    def quantile(self, X: Array, probability: float) -> Array:
+        """By bisection in arsinh units."""
+        parts = self._whole(X)
+        low, high = np.full(len(X), -60.0), np.full(len(X), 60.0)
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            less, _ = self._tails_of(parts, X, np.sinh(middle))
+            low, high = np.where(less < probability, middle, low), np.where(less < probability, high, middle)
+        return np.sinh(0.5 * (low + high))
+
+    # --- what it wants ------------------------------------------------------------------------------------------
+
+    def optimism(self, X: Array, beta: float, *, least: float = HEARD) -> Array:
+        return self._optimism(X, beta, least, slopes=False)[0]
+
+    def optimism_gradient(self, X: Array, beta: float, *, least: float = HEARD) -> tuple[Array, Array]:
+        return self._optimism(X, beta, least, slopes=True)
+
+    def _optimism(self, X: Array, beta: float, least: float, *, slopes: bool) -> tuple[Array, Array]:
+        total, gradient = np.empty(len(X)), np.zeros_like(X)
+        for rows, seen in self._evaluated(X, least):
+            wide = beta * np.array([p.bonus for p in seen.predictors])[:, None, None]
+            value, slope = self._value(seen.mean + wide * seen.std)
+            share = seen.weight / seen.weight.sum()
+            total[rows] = (share * value).sum(axis=(0, 1))
+            if slopes:
+                gradient[rows] = self._gradient(X[rows], seen, share * slope, share * slope * wide)
+        if self._far is not None:
+            pi, dpi = place_rate(self.window, self._far[0], X)
+            gradient = (1 - pi)[:, None] * gradient + (self._far[1] - total)[:, None] * dpi
+            total = total + pi * (self._far[1] - total)
+        return total, gradient
 
     # --- machinery ----------------------------------------------------------------------------------------------
 
+    def _value(self, t: Array) -> tuple[Array, Array]:
+        """Targets (E, w, m) as standardised rewards, and the slopes."""
+        each = [warp.value(t[:, w]) for w, warp in enumerate(self.window.warps)]
+        return np.stack([v for v, _ in each], axis=1), np.stack([s for _, s in each], axis=1)
+
+    @cached_property
+    def errors(self) -> Array:
+        """The weight of the rows that call each reading far, and an error rather than the function: (n,)."""
+        return np.asarray(self.shares @ (self.sheaf.labels * (self.sheaf.judged.share < 0.5)))
+
+    @cached_property
+    def _far(self) -> tuple[Array, float] | None:
+        """q of each reading, (n,), and the value of far readings; None if there are none.
+
+        It is one that was read, no better than the best that is not far, and no worse than the worst that is no error.
+        """
+        judged = self.sheaf.judged
+        share = self.shares @ judged.share
+        if not share.sum() > 1e-3:
+            return None
+        _, location, _ = judged.scale.moments
+        v, labels = self.window.units.standard(self.data.y), self.shares @ self.sheaf.labels
+        value = float(np.sinh(np.clip(self.shares @ location, -60.0, 60.0)))
+        return share, min(max(value, float(v[self.errors < 0.5].min())), float(v[labels < 0.5].max()))
+
     @cached_property
     def _with_pending(self) -> Observations:
-        """The data, and the pending points as if they had been answered now."""
+        """The data, and the pending settings as if they had been answered now."""
         if not self.pending:
             return self.data
-        p, (location, _) = len(self.pending), self.data.units
+        p, (location, _) = len(self.pending), self.units
         numbers = np.arange(1, p + 1) + (self.data.numbers[-1] if len(self) else 0)
         X, at, y = np.array(self.pending), np.full(p, self.now), np.full(p, location)
         return self.data.followed_by(Observations(numbers, at, X, y, self.data.frame))
 
-    @property
-    def _X(self) -> Array:
-        """The points observed, and those pending: (n + p, d)."""
-        return self._with_pending.X
-
-    @cached_property
-    def _order(self) -> NDArray[np.intp]:
-        return np.argsort(-self.shares, kind="stable")
-
     @cached_property
     def predictors(self) -> tuple[Predictor, ...]:
-        """The experts at the time `now`, heaviest first."""
-        data, fits = self._with_pending, [self.fits[i] for i in self._order]
-        extended = self.bank.extended(fits, data, known=len(self), imagined=True) if self.pending else fits
-        now = self.data.clock_at(self.now)
-        return tuple(
-            self._predictor(f, float(share), data, now, with_pending)
-            for f, share, with_pending in zip(fits, self.shares[self._order], extended, strict=True)
+        now, window = self.data.clock_at(self.now), replace(self.window, data=self._with_pending)
+        T = in_time(self.rows, np.array([now]), window.data.clock)
+        return tuple(self._predictor(i, row, now, window, T) for i, row in enumerate(self.rows))
+
+    def _predictor(self, i: int, row: Row, now: float, window: Readings, T: Mapping[TimeKernel, Array]) -> Predictor:
+        f = int(self.sheaf.first[i])
+        decay, level, variance = T[row.time][0, f:], np.zeros(len(window) - f), 0.0
+        if row.level is not None:
+            level, variance = row.level.variance * T[row.level.time][0, f:], row.level.variance
+        if row.shift and len(window):
+            place = window.data.place(row.shift)
+            if place < len(window) and window.data.clock[place] <= now:
+                level = level.copy()
+                level[place:] += SHIFT
+                variance += SHIFT
+        a, b = self.sheaf.scales
+        alpha, W = z_of(self.sheaf, i) @ self.W[i], self.W[i]
+        if self.pending:
+            W = self._imagined(row, W, window)
+        age = int(window.data.numbers[-1] - window.data.numbers[f]) if len(self) > f else 0
+        scale = np.sqrt(b[i, :, -1] / a[i, -1])
+        return Predictor(
+            row, f, self.weights[i], alpha, scale, 2 * float(a[i, -1]), decay, level, variance, W, bonus(row, age)
         )
 
-    def _predictor(self, f: Fit, share: float, data: Observations, now: float, with_pending: Fit) -> Predictor:
-        decay = f.expert.time(np.array([now]), data.clock[f.first :])[0]
-        covariance, variance = self.bank.level_covariance(f.expert, data, now)
-        age = int(self.data.numbers[-1] - self.data.numbers[f.first]) if len(f.targets) else 0
-        return Predictor(f, share, decay, covariance[f.first :], variance, age, with_pending)
+    def _imagined(self, row: Row, W: Array, window: Readings) -> Array:
+        new = len(self.data)
+        A = window.covariance(row, window.in_space(self.sheaf.table, row, new), window.in_time([row], new), new)
+        n = len(W)
+        V = A[:, :n] @ W.T
+        C, _ = cholesky(A[:, n:] - V @ V.T, np.full(len(A), row.noise))
+        return extend_inverse_lower(W, V, invert_lower(C))
 
     @cached_property
-    def _stacks(self) -> dict[float, Stacked]:
-        """Those asked for before, by their share of the weight: a climb asks for the same one at every step."""
-        return {}
+    def _kernels(self) -> dict[object, Kernel]:
+        return {(row.kernel, row.bends): self.sheaf.table.kernel(row) for row in self.rows}
 
-    @cached_property
-    def _kernels(self) -> dict[Shape, Kernel]:
-        """Made once: the check of a stretched one takes longer than a small matrix."""
-        return {shape: self.bank.kernel(shape) for shape in {f.expert.shape for f in self.fits}}
+    def _heaviest(self, least: float) -> tuple[Predictor, ...]:
+        if least >= 1.0:
+            return self.predictors
+        enough = 1 + int(np.searchsorted(np.cumsum(self.shares), least - 1e-9))
+        return self.predictors[: min(enough, MOST)]
 
-    def heaviest(self, least: float) -> Stacked:
-        """As few experts as have the share `least` of the weight."""
-        if least not in self._stacks:
-            enough = 1 + int(np.searchsorted(np.cumsum(self.shares[self._order]), least - 1e-9))
-            self._stacks[least] = Stacked(self.predictors[:enough], len(self._X))
-        return self._stacks[least]
-
-    def _evaluated(
-        self, X: Array, *, least: float = 1.0, level: bool = True
-    ) -> Iterator[tuple[slice, Stacked, tuple[Array, Array, Array]]]:
-        """The moments of the heaviest experts at the rows of X, one block of rows after the other."""
-        stacked = self.heaviest(least)
-        kernels = [self._kernels[shape] for shape in stacked.shapes]
-        size = max(BLOCK // (len(stacked.predictors) * max(len(self._X), 1)), 1)
+    def _evaluated(self, X: Array, least: float) -> Iterator[tuple[slice, Evaluated]]:
+        predictors, points = self._heaviest(least), self._with_pending.X
+        size = max(BLOCK // (len(predictors) * max(len(points), 1)), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
-            k = np.array([kernel(X[rows], self._X) for kernel in kernels])
-            prior = np.array([kernel.diagonal(X[rows]) for kernel in kernels])
-            mean, std, v = stacked.moments(k, prior, level=level)
-            for e, predictor in enumerate(stacked.predictors):
-                known = self.bank.mean(predictor.fit.expert.kernel, X[rows])
-                if known is not None:
-                    mean[e] += known
-            yield rows, stacked, (mean, std, v)
+            yield rows, self._at(X[rows], points, predictors)
 
-    def _slopes(self, X: Array, stacked: Stacked, *terms: tuple[Array, Array]) -> list[Array]:
-        """Σ w_e (c_e(x)ᵀ∂k_e(x)/∂x + ½o_e(x) ∂k(x, x)/∂x) for terms c, (E, m, n), and o, (E, m): (m, d) each."""
-        slopes, points = [np.zeros_like(X) for _ in terms], np.vstack([self._X, X])
-        for s, shape in enumerate(stacked.shapes):
-            for slope, term in zip(slopes, terms, strict=True):
-                slope += weighted_gradient(self._kernels[shape], X, points, stacked.kernel_weights(s, *term))
-        return slopes
+    def _at(self, X: Array, points: Array, predictors: tuple[Predictor, ...]) -> Evaluated:
+        kernels = {(p.row.kernel, p.row.bends) for p in predictors}
+        K = {key: (self._kernels[key](X, points), self._kernels[key].diagonal(X)) for key in kernels}
+        means, plain, vs = [], [], []
+        for p in predictors:
+            k, prior = K[p.row.kernel, p.row.bends]
+            k = k[:, p.first :] * p.decay
+            if p.level_variance:
+                k, prior = k + p.level, prior + p.level_variance
+            mean = p.alpha @ k[:, : p.alpha.shape[1]].T
+            known = self.sheaf.table.mean(p.row, X)
+            means.append(mean if known is None else mean + known)
+            v = times_lower(k, p.W)
+            variance = prior - np.einsum("mn,mn->m", v, v)
+            plain.append(np.sqrt(np.maximum(np.minimum(variance, prior), 0.0)))  # rounding can leave −1e−17
+            vs.append(v)
+        sigma = np.array(plain)
+        std = np.array([p.scale for p in predictors])[:, :, None] * sigma[:, None, :]
+        return Evaluated(predictors, np.array(means), std, vs, sigma)
+
+    def _gradient(self, X: Array, seen: Evaluated, on_mean: Array, on_std: Array) -> Array:
+        """Σ on_mean ∇μ + on_std ∇σ, with ∇μ = αᵀ∂k and ∇σ = s (½∂k(x, x) − (A⁻¹k)ᵀ∂k)/σ: (m, d)."""
+        points, m = np.vstack([self._with_pending.X, X]), len(X)
+        n = len(points) - m
+        C: dict[object, Array] = {}
+        for e, p in enumerate(seen.predictors):
+            steep = (on_std[e] * p.scale[:, None]).sum(axis=0) / np.maximum(seen.plain[e], 1e-12)  # (m,)
+            c = -steep[:, None] * times_lower(seen.v[e], p.W, transposed=True)
+            c[:, : p.alpha.shape[1]] += on_mean[e].T @ p.alpha
+            total = C.setdefault((p.row.kernel, p.row.bends), np.zeros((m, n + m)))
+            total[:, p.first : n] += c * p.decay
+            total[np.arange(m), n + np.arange(m)] += steep
+        return np.sum([weighted_gradient(self._kernels[key], X, points, c) for key, c in C.items()], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class Optimism:
-    """Σ w_e (μ_e + β b_e σ_e), to be maximised; with `heaviest_only` the lightest experts are left out."""
+    """The acquisition function; with `heaviest_only` the lightest rows are left out."""
 
     belief: Mixture
     beta: float
     heaviest_only: bool = False
 
     def __call__(self, X: Array) -> Array:
-        return self.belief.optimism(X, self.beta, least=SCANNING if self.heaviest_only else 1.0)
+        return self.belief.optimism(X, self.beta, least=SCANNING if self.heaviest_only else HEARD)
 
     def gradient(self, X: Array) -> tuple[Array, Array]:
-        return self.belief.optimism_gradient(X, self.beta, least=CLIMBING if self.heaviest_only else 1.0)
+        return self.belief.optimism_gradient(X, self.beta, least=CLIMBING if self.heaviest_only else HEARD)
 
     def anchors(self) -> Array:
         return self.belief.observed

@@ -57,3 +57,13 @@ class Piecework(Generic[T]):
     def result(self) -> T:
         self.advance(float("inf"))
         return self._results[0]
+
+
+def made_at_once(pieces: Pieces[T]) -> T:
+    """The result of all pieces."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as done:
+            result: T = done.value
+            return result

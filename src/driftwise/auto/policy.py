@@ -1,10 +1,9 @@
-"""auto: the policy without settings. It mixes experts, weighted by how well they predicted (`driftwise.auto`)."""
+"""auto: the policy without settings. It weighs the rows of one table of hypotheses by how well they predicted."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
@@ -12,15 +11,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks, limits
-from driftwise.auto.bank import PRIOR_STRENGTH, Bank, Part
 from driftwise.auto.data import SPAN, Frame, Memory, Observations
 from driftwise.auto.diagnosis import Diagnosis, Motion, alarmed, diagnose, motion
-from driftwise.auto.forecasts import Fit
+from driftwise.auto.follow import Following
 from driftwise.auto.mixture import Mixture, Optimism
-from driftwise.auto.panel import panel_of
-from driftwise.auto.refined import SEVERAL
+from driftwise.auto.rows import CERTAIN, STRENGTH, Hypotheses, Part
 from driftwise.auto.search import Search
-from driftwise.auto.weights import heaviest, weight_path
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import check_kernel, check_size
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
@@ -32,122 +28,66 @@ from driftwise.spaces import Box, Choice, Joint, Space, as_space
 from driftwise.spaces.equals import AnyOfEquals, in_no_order
 from driftwise.spaces.local import Nearness, nearby
 
-BLOCK = 16  # numbers between two searches with the whole bank
+BLOCK = 16  # numbers between two searches
 LAG = 8  # numbers after which a search that was begun is in use
 SPREAD = 6  # numbers over which it is spread: fewer, since it may take a little longer than the one before
-GAP = 8  # numbers between two restarts that enter after a search in any case
-FAINT = 1e-3  # of the heaviest expert's weight: below it an expert is not heard
-COORDINATES = 64  # up to which parameters have length scales of their own
 FEW = 24  # observations up to which there is a search after each
-ROUGH, SMOOTH = (0.12, 0.25), (0.25, 0.5)  # length scales in up to two dimensions; beyond they grow with √d
+SEVERAL = 5  # dimensions from which on there is a first design
+COORDINATES = 64  # up to which parameters have length scales of their own
+MATERN, SMOOTH, ROUGH = (0.15, 0.35, 0.8), (0.25, 0.5), (0.6, 2.0)  # length scales in up to two dimensions
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
-FASTER = (0.3, 0.6)  # the same, if a history says so: rewards then come back to its means
-SCALES = (15.0, 30.0, 60.0, 200.0)  # of smooth drift, in typical gaps
+SCALES = (15.0, 40.0)  # of smooth drift, in typical gaps
 LEVEL = 0.3  # variance of the function's constant level, relative to the signal's
-NOISES = (0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
-WIDTH = 0.8  # of the break-even width, if rewards are standardised: their scale is an upper bound already
-CERTAIN = 1e6  # prior strength of the signal's variance if the kernel is known
+WIDTH = 0.8  # of the break-even width, where the scale of rewards is learned: its prior is an upper bound already
+NOISES = (1e-5, 3e-4, 0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class AutoState:
-    """The memory, the search with the whole bank that is in use, and the one that is under way."""
+    """The memory, the search that is in use, and the one that is under way; what follows from them is made once."""
 
     memory: Memory
     search: Search
     following: Search
+    before: AutoState | None  # the state one reading ago, if it had the same search
 
     @cached_property
-    def data(self) -> Observations:
-        """The observations in use: those of the search, and all since."""
-        searched = self.search.data
-        since = self.memory.informative.after(int(searched.numbers[-1])) if len(searched) else searched
-        return self.search.memory.chosen.followed_by(since).in_unit_of(self.memory.units) if len(since) else searched
-
-    @cached_property
-    def experts(self) -> tuple[tuple[Fit, ...], Array]:
-        """The experts in use, fitted to `data`, and their weights, which follow their forecasts since the search."""
-        bank, data, fits, w = self.search.bank, self.data, self.search.fits, self.search.leading[1]
+    def followed(self) -> Following:
+        """The rows of the search, after all readings since."""
         self._go_on()
-        known = len(self.search.data)
-        if len(data) == known:
-            return fits, w
-        followed = self._since_search
-        dates = self._dates(followed[0], known) if bank.changes else []
-        louder = [noise for noise in bank.noises if noise > fits[0].expert.noise]
-        partly = [fits[0].noisier(number, noise) for number in dates for noise in louder]
-        partly += [fits[0].shifted(number) for number in dates if bank.levels and not fits[0].expert.since]
-        changed = [number for number in dates if data.place(number) < data.believed]
-        restarts = [replace(fits[0].expert, since=number, earlier=(), shifts=()) for number in changed]
-        fits = (*followed, *self._followed(partly, known), *bank.fits(restarts, data))
-        w = np.append(w, np.zeros(len(fits) - len(w)))
-        w = weight_path(panel_of(fits, len(data)), w, data, known)[-1]
-        kept = heaviest(w, most=len(w), least=FAINT)
-        return tuple(fits[i] for i in kept), w[kept] / w[kept].sum()
+        known, before = len(self.search.window), self.before
+        self.before = None  # what it was needed for is done
+        later = self.later
+        if not len(later):
+            return Following.of(self.search.pool)
+        if before is not None and len(before.later) == len(later) - 1:
+            return before.followed.after(later.only(np.arange(len(later) - 1, len(later))))
+        if before is not None and len(before.later) == len(later):  # the newest reading is no information
+            return before.followed
+        made = Following.of(self.search.pool)
+        for i in range(len(later)):
+            made = made.after(later.only(np.arange(i, i + 1)))
+        assert made.known == known
+        return made
 
     @cached_property
-    def _since_search(self) -> list[Fit]:
-        """The experts of the search, after all observations."""
-        return self._followed(self.search.fits, len(self.search.data))
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether the newest reading is no information, or a surprise that may be one of a few wrong readings.
-
-        Then the best setting so far is looked at, since exploring pays only if one can believe what is read.
-        """
-        data, known = self.data, len(self.search.data)
-        if self.memory.stuck or data.believed == len(data) or len(data) == known:
-            return self.memory.stuck
-        best = self._since_search[0]
-        return len(best.z) - 1 in best.surprises(known - best.first)
+    def later(self) -> Observations:
+        """The readings since the search."""
+        searched = self.search.window.data
+        since = int(searched.numbers[-1]) if len(searched) else 0
+        return self.memory.informative.after(since).in_unit_of(self.memory.units)
 
     def _go_on(self) -> None:
-        """Go on with the search that is under way, so far that as much is left as there are observations to come.
-
-        What it finds does not depend on when that is done. About as much is to do as in the search before it.
-        """
+        """Go on with the search that is under way, so far that as much is left as there are observations to come."""
         before, now = (search.memory.all.numbers for search in (self.search, self.following))
         if len(before) < len(now):
             part = min((int(self.memory.all.numbers[-1] - now[-1]) + 1) / SPREAD, 1.0)
             self.following.go_on(part, self.search)
 
-    def _followed(self, fits: Sequence[Fit], known: int) -> list[Fit]:
-        """These fits to the first `known` observations, after all of them."""
-        if self.data.own is None:
-            return self.search.bank.extended(fits, self.data, known=known)
-        # with more rewards the known noises may be scaled differently
-        return self.search.bank.fits([f.expert for f in fits], self.data)
-
-    def _dates(self, best: Fit, known: int) -> list[int]:
-        """Numbers since the search from which on the function or its level may be another one.
-
-        These are the first of each run of observations that surprised the best expert, and the multiples of GAP. The
-        newest is none of them, since the next one will tell an outlier from a change.
-        """
-        searched, newest = (int(data.numbers[-1]) for data in (self.search.data, self.data))
-        surprises = [best.first + i for i in best.surprises(known - best.first)]
-        runs = {int(self.data.numbers[i]) for i in surprises if i - 1 not in surprises} - {newest}
-        return sorted(runs.union(range((searched // GAP + 1) * GAP, newest, GAP)))
-
 
 @dataclass(frozen=True)
 class Auto:
-    """x_t = argmax Σ w_e (μ_e + β b_e σ_e) over experts e: length scales × drifts × noises, changes, cycles, levels.
-
-    It needs no settings: rewards are standardised robustly, time is `at` in typical gaps. Its belief is a function of
-    `window` of the last `span` observations and of those since the last search. A search with the whole bank is made
-    when the observation's number passes a multiple of BLOCK; in between the best few experts are followed. A search
-    costs O(w³) and a step O(w²), however long the study. With `known_kernel` (of the rewards as they come, with prior
-    mean 0) only drift and noise are learned. `max_step` limits the distance, in the unit cube, of a suggestion from the
-    last observation.
-
-    >>> from driftwise import Candidates
-    >>> policy = Auto.of(Candidates([[0.0], [1.0]]))
-    >>> state = policy.update(policy.start(), Observation(1, 1.0, (0.0,), 1.0))
-    >>> policy.choose(state, Ask(number=2, at=2.0)).tolist()
-    [1.0]
-    """
+    """x_t = argmax of an optimistic forecast by the rows of a table, weighted by how well they predicted."""
 
     name: ClassVar[str] = "auto"
     restrictable: ClassVar[bool] = True
@@ -213,7 +153,7 @@ class Auto:
         noises: tuple[float, ...] = NOISES
         if known:
             kernels = known.about_means, known.about_level
-            times, noises = known.pace((*times, *map(Forgetting, FASTER)), NOISES)
+            times, noises = known.pace((*times, *map(Forgetting, (0.3, 0.6))), NOISES)
         learned = known_kernel is None and known is None
         width = (WIDTH if learned else 1.0) if width is None else width
         units = (known.level, known.scale) if known else None
@@ -221,10 +161,11 @@ class Auto:
         return cls(made, kernels, times, noises, *flags, width, window, max_step, units)
 
     @cached_property
-    def bank(self) -> Bank:
-        searched = (self.changes, self.cycles, self.moving_level, _parts(self.space) if self.ard else ())
-        strength = CERTAIN if self.kernel_is_known else PRIOR_STRENGTH
-        return Bank(self.kernels, self.times, self.noises, *searched, prior_strength=strength)
+    def table(self) -> Hypotheses:
+        parts = _parts(self.space) if self.ard else ()
+        strength = CERTAIN if self.kernel_is_known else STRENGTH
+        flags = (self.changes, self.cycles, self.moving_level)
+        return Hypotheses(self.kernels, self.times, self.noises, parts, self.space.dim, *flags, strength)
 
     @property
     def span(self) -> int:
@@ -242,18 +183,17 @@ class Auto:
     def start(self) -> AutoState:
         frame = Frame(tuple(_sides(self.space).tolist()), standardise=not self.kernel_is_known, past=self.past)
         nothing = Memory.nothing(frame, most=self.window, span=self.span)
-        search = Search(self.bank, nothing)
-        return AutoState(nothing, search, search)
+        search = Search(self.table, nothing)
+        return AutoState(nothing, search, search, None)
 
     def choose(self, state: AutoState, ask: Ask) -> Array:
         first = self._designed(ask)
         if first is not None:
             return self.space.argmax(Nearness(first), ask)
         belief = self.belief(state, ask).imagine(ask.pending)
-        width = 0.0 if state.in_doubt else self.width
-        if self.max_step is not None and len(state.data):
-            return nearby(Optimism(belief, width), self.space, state.memory.all.X[-1], self.max_step, ask)
-        score = Optimism(belief, width, heaviest_only=self.space.points is None)
+        if self.max_step is not None and len(state.memory.all):
+            return nearby(Optimism(belief, self.width), self.space, state.memory.all.X[-1], self.max_step, ask)
+        score = Optimism(belief, self.width, heaviest_only=self.space.points is None)
         return self.space.argmax(AnyOfEquals(score, ask) if self._in_no_order else score, ask)
 
     def _designed(self, ask: Ask) -> Array | None:
@@ -277,12 +217,13 @@ class Auto:
         memory, before = state.memory.observe(seen), state.memory.all.numbers
         few = len(before) < FEW
         begins = few or seen.number // BLOCK != int(before[-1]) // BLOCK
-        following = Search(self.bank, memory) if begins else state.following
+        following = Search(self.table, memory) if begins else state.following
         ends = few or (seen.number - LAG) // BLOCK != (int(before[-1]) - LAG) // BLOCK
-        return AutoState(memory, following if ends else state.search, following)
+        return AutoState(memory, following if ends else state.search, following, None if ends else state)
 
     def belief(self, state: AutoState, ask: Ask) -> Mixture:
-        return Mixture(self.bank, state.data, *state.experts, ask.at)
+        followed = state.followed
+        return Mixture(*followed.leading, ask.at, jitter=followed.jitter)
 
     def diagnose(self, state: AutoState, ask: Ask) -> Diagnosis:
         """How the world moves, which observations are in use, and which parameters matter."""
@@ -307,8 +248,9 @@ def default_kernels(space: Space) -> tuple[Kernel, ...]:
     elsewhere would be too small; so there are both.
     """
     sides = stretched(space)
-    made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in ROUGH]
+    made: list[Kernel] = [Matern(2.5, tuple((ell * sides).tolist())) for ell in MATERN]
     made += [RBF(tuple((ell * sides).tolist())) for ell in SMOOTH]
+    made += [Matern(0.5, tuple((ell * sides).tolist())) for ell in ROUGH]
     return tuple(Sum(kernel, Level(LEVEL)) for kernel in made)
 
 

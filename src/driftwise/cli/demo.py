@@ -77,7 +77,7 @@ def _missing_plots() -> str:
 
 def _all_cores() -> int:
     """As many processes as cores; one in an installation that has no joblib."""
-    from driftwise.lab.engine import cores
+    from driftwise.concurrency.threads import cores
 
     try:
         import joblib  # noqa: F401

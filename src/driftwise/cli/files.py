@@ -7,16 +7,15 @@ given its name, so that a failure leaves the old one whole.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from driftwise.atomic import replacing
 from driftwise.errors import InvalidInput
-from driftwise.store.files import MAGIC
+from driftwise.log.files import MAGIC
 
 SIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file
 
@@ -37,19 +36,11 @@ def opened(target: Path, *, inputs: Inputs = ()) -> Iterator[BinaryIO]:
         with target.open("wb") as file:
             yield file
         return
-    aside = real.with_name(f".{secrets.token_hex(6)}.new")
     try:
-        with aside.open("xb") as file:
+        with replacing(real) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if real.exists():
-            shutil.copymode(real, aside)
-        aside.replace(real)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(target)) from error
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def check(target: Path, *, inputs: Inputs = ()) -> Path:

@@ -10,7 +10,7 @@ from driftwise.cli import arms, files, parse, show
 from driftwise.cli.options import Arms, ArmsFrom, Choices, Floats, Ints, Json
 from driftwise.cli.ordered import in_order
 from driftwise.fleet import Fleet
-from driftwise.store import without_password
+from driftwise.log import without_password
 from driftwise.text import visible
 
 HOME = "fleets"

@@ -58,8 +58,8 @@ def copy(
 
       driftwise store copy postgresql://me@host/tuning backup.db --study prices
     """
-    from driftwise.store import open_store, without_password
-    from driftwise.store.transfer import transfer
+    from driftwise.log import open_store, without_password
+    from driftwise.log.transfer import transfer
     from driftwise.study import remote
 
     for place in (source, target):

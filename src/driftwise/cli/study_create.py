@@ -35,8 +35,8 @@ from driftwise.cli.options import (
 from driftwise.cli.ordered import in_order
 from driftwise.cli.study_words import for_service, next_command
 from driftwise.errors import ConflictError, InvalidInput
+from driftwise.log import is_there, without_password
 from driftwise.spaces import Box, as_space
-from driftwise.store import is_there, without_password
 from driftwise.study import Study, remote
 from driftwise.text import counted, did_you_mean, visible
 

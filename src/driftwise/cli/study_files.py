@@ -10,7 +10,7 @@ import typer
 from driftwise.cli import failure, show, study_status
 from driftwise.cli.options import DEFAULT, File, Json, Name, NewName, Timeout, ToFile, Token
 from driftwise.errors import InvalidInput
-from driftwise.store import without_password
+from driftwise.log import without_password
 from driftwise.study import Study
 from driftwise.text import counted, visible
 

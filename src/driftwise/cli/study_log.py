@@ -10,8 +10,8 @@ import typer
 
 from driftwise.cli import parse, show
 from driftwise.cli.options import DEFAULT, Failed, File, Json, Measures, Name, Repeats, Std, Timeout, Token
+from driftwise.log import Correction, Outcome
 from driftwise.records import Receipt
-from driftwise.store import Correction, Outcome
 from driftwise.study import Study
 
 Which = Annotated[

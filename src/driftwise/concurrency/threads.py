@@ -79,3 +79,9 @@ def one_thread(function: Callable[Arguments, Result]) -> Callable[Arguments, Res
         return _one.run(lambda: function(*args, **options))
 
     return limited
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable else os.cpu_count() or 1

@@ -16,7 +16,8 @@ import numpy as np
 
 from driftwise.errors import InvalidInput
 from driftwise.fleet.fleet import Fleet
-from driftwise.fleet.journal import JournalEntry, open_journal
+from driftwise.fleet.frames import JournalEntry
+from driftwise.fleet.journal import open_journal
 from driftwise.records import Array
 from driftwise.spaces import Candidates
 from driftwise.study import Study

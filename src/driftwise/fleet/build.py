@@ -13,10 +13,12 @@ from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.fleet import together as learning
 from driftwise.fleet.engine import FleetEngine
 from driftwise.fleet.folding import STATES, FoldingEngine
-from driftwise.fleet.journal import Journal, JournalEntry, open_journal
+from driftwise.fleet.frames import JournalEntry
+from driftwise.fleet.journal import Journal, is_journal, open_journal
 from driftwise.fleet.shard import Shard, unpacked
 from driftwise.fleet.streams import Streams
 from driftwise.fleet.windowed import Terms, terms_of
+from driftwise.log import without_password
 from driftwise.policies import AnyPolicy
 from driftwise.policies.auto_lean import AutoLean
 from driftwise.policies.base import finite
@@ -25,9 +27,6 @@ from driftwise.policies.window import Window
 from driftwise.records import Array
 from driftwise.spaces import Box, Mesh, Space, as_space
 from driftwise.spaces.mesh import FINER
-from driftwise.store import without_password
-from driftwise.store.files import as_path
-from driftwise.store.postgres_address import is_address
 from driftwise.study.description import Description, agreed_with, described
 
 ENGINES = ("numpy", "compiled", "gpu")
@@ -123,7 +122,7 @@ class Definition:
     def stored(cls, name: str, path: str) -> Definition:
         """The one of a fleet that exists, from the journal of its first shard."""
         first = f"{name}-0"
-        if not is_address(path) and not (as_path(path) / first).is_dir():
+        if not is_journal(path, first):
             raise _nowhere(name, path)
         journal = open_journal(path, first)
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -61,8 +60,3 @@ def shard_of(keys: Sequence[Key], shards: int) -> Rows:
 def _hashed(key: Key) -> int:
     text = key if isinstance(key, str) else f"#{key}"
     return zlib.crc32(text.encode(errors="surrogatepass"))
-
-
-def cores() -> int:
-    """How many processes can run side by side."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -19,7 +19,8 @@ from driftwise.errors import ConflictError, DriftwiseError, InvalidInput, NotFou
 from driftwise.fleet.alarms import Alarms
 from driftwise.fleet.engine import FleetEngine, Numbers
 from driftwise.fleet.folding import FoldingEngine
-from driftwise.fleet.journal import Journal, JournalEntry
+from driftwise.fleet.frames import JournalEntry
+from driftwise.fleet.journal import Journal
 from driftwise.fleet.streams import Places, Rows, Streams
 from driftwise.fleet.together import CLASSES, SEASONED
 from driftwise.records import Array

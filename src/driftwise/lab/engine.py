@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from driftwise import checks
-from driftwise.concurrency.threads import one_thread
+from driftwise.concurrency.threads import cores, one_thread
 from driftwise.errors import DriftwiseError, InvalidInput, missing_extra
 
 BATCH = 0.25  # seconds of work that are sent at once; a longer job goes alone
@@ -310,9 +310,3 @@ def _ray(jobs: int | None, address: str | None) -> Engine:
     if jobs is not None and address is None:  # a cluster has its own cores
         jobs = bounded(jobs, jobs)
     return Ray(None if jobs is None else checks.count("jobs", jobs), address)
-
-
-def cores() -> int:
-    """How many this process may use."""
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from driftwise.atomic import replacing
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.lab.trials import Result, Timing, kind_of, name_of
 from driftwise.records import Array
@@ -63,7 +65,7 @@ class Folder:
         try:
             self.done: set[str] = set(_parsed(self.path / RESULTS, _whole(self.path / RESULTS), key_of))
         except InvalidInput:
-            self._lock.close()
+            self._lock.release()
             raise
         for name in (RESULTS, TIMINGS):  # not before they are known to be ours
             _mended(self.path / name)
@@ -129,7 +131,7 @@ class Folder:
         _sort(self.path / RESULTS)
         _sort(self.path / TIMINGS)
         self._close_failures()
-        self._lock.close()
+        self._lock.release()
 
     def _close_failures(self) -> None:
         path = self.path / FAILURES
@@ -165,27 +167,18 @@ def _sort(path: Path) -> None:
 
 def _replace(path: Path, lines: Iterable[bytes]) -> None:
     """All of the new content or all of the old, whatever happens in between."""
-    beside = path.with_suffix(".new")
-    with beside.open("wb") as file:
+    with replacing(path) as file:
         file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
 
 
-def _locked(path: Path) -> BinaryIO:
+def _locked(path: Path) -> FileLock:
     """A file that one process holds; the system lets go of it when the process ends, however it ends."""
-    file = path.open("ab")
+    lock = FileLock(path, timeout=0, is_singleton=False)
     try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # no such locks on this system: two writers at once are the user's to avoid
-        pass
-    except OSError:
-        file.close()
+        lock.acquire()
+    except Timeout:
         raise ConflictError(f"another run is writing to {path.parent}; wait for it, or give another --out") from None
-    return file
+    return lock
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ async def caller(request: Request) -> Caller:
     if text is not None:
         token = await _find(service, text)
         if token is None:
+            await service.limits.take(f"unknown {address}")  # whoever tries tokens is slowed down
             raise _no_token("the token is unknown, expired or revoked; use another one")
         return Caller(token, address)
     cookie = cookie_of(request)
@@ -79,6 +80,12 @@ async def caller(request: Request) -> Caller:
         raise _no_token("this needs a token; send it as `Authorization: Bearer TOKEN`")
     _check_page(request)
     return Caller(EVERYTHING, address)
+
+
+async def still_may(service: Service, who: Caller) -> bool:
+    """Whether the token of one who has been here for long still holds."""
+    id = who.token.id
+    return not id or await service.studies.run(lambda: service.tokens.by_id(id)) is not None
 
 
 async def needs_token(service: Service) -> bool:

@@ -18,9 +18,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from driftwise.errors import DriftwiseError
+from driftwise.log.schema import Integer
 from driftwise.service.database import Database, metadata
 from driftwise.service.forever import cancelled
-from driftwise.store.schema import Integer
 
 MOMENT = 0.2  # seconds
 WAITING = 20_000  # entries that may wait for a store that is away; of more, the oldest are only logged

@@ -16,10 +16,10 @@ from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.gp.belief import Belief
+from driftwise.log import Correction, Loaded, Outcome
 from driftwise.records import Array, Params, Prediction, Receipt, Recommendation, Suggestion
 from driftwise.service import wire
 from driftwise.service.connection import Connection
-from driftwise.store import Correction, Loaded, Outcome
 from driftwise.study import Description, Reading, Study, Summary, inputs
 from driftwise.study.opening import Path
 from driftwise.text import did_you_mean

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import threading
 import time
 import weakref
@@ -19,6 +18,7 @@ import numpy as np
 
 from driftwise import checks, errors
 from driftwise.checks import shown
+from driftwise.concurrency.pauses import Pauses
 from driftwise.errors import AccessError, DriftwiseError, InvalidInput, StoreError
 from driftwise.service.wire import VERSION
 from driftwise.study import remote
@@ -69,7 +69,7 @@ class Connection:
         content = None if body is None else _lines(body) if lines else _written(body)
         kind = "application/x-ndjson" if lines else "application/json"
         headers = {} if content is None else {"Content-Type": kind}
-        time_left, pause = _TimeLeft(self.timeout), FIRST_PAUSE
+        time_left, pauses = _TimeLeft(self.timeout), Pauses(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             answer: httpx.Response | None = None
             try:
@@ -82,8 +82,7 @@ class Connection:
             except httpx.TransportError as error:
                 failure, again = self._unreachable(error), repeatable or isinstance(error, NOT_SENT)
             asked = 0.0 if answer is None else _seconds(answer.headers.get("retry-after"))
-            pause = min(2 * pause, LONGEST_PAUSE)
-            wait = max(asked, pause * random.uniform(0.5, 1.0))
+            wait = max(asked, pauses.next())
             if not again or wait >= time_left.seconds:
                 raise failure
             time.sleep(wait)
@@ -93,20 +92,21 @@ class Connection:
 
         The time-out is for each line.
         """
-        done, time_left, pause = 0, _TimeLeft(self.timeout), FIRST_PAUSE
+        done, time_left, pauses = 0, _TimeLeft(self.timeout), Pauses(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             try:
                 for i, line in enumerate(self._stream(path, query, time_left)):
                     if i >= done:
                         yield line
-                        done, time_left, pause = done + 1, _TimeLeft(self.timeout), FIRST_PAUSE
+                        done, time_left = done + 1, _TimeLeft(self.timeout)
+                        pauses = Pauses(FIRST_PAUSE, LONGEST_PAUSE)
                 return
             except (httpx.TransportError, _Later) as error:
                 failure = error.failure if isinstance(error, _Later) else self._unreachable(error)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = pauses.next()
             if pause >= time_left.seconds:
                 raise failure
-            time.sleep(pause * random.uniform(0.5, 1.0))
+            time.sleep(pause)
 
     def _stream(self, path: str, query: Mapping[str, Any] | None, time_left: _TimeLeft) -> Iterator[str]:
         answer = self._client().send(self._request("GET", path, query, None, {}, time_left), stream=True)

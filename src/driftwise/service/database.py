@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from driftwise.log import Counts, open_store, schema
 from driftwise.service.settings import ServiceSettings
-from driftwise.store import Counts, open_store, schema
 
 Result = TypeVar("Result")
 CREATING = 0x6472667773657276  # "drfwserv": of the advisory lock under which tables are made

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from driftwise.errors import DriftwiseError
+from driftwise.log import Counts
+from driftwise.log.postgres_address import Address
 from driftwise.service.database import Database
 from driftwise.service.forever import cancelled
 from driftwise.service.listening import Listener, prepare
 from driftwise.service.settings import ServiceSettings
-from driftwise.store import Counts
-from driftwise.store.postgres_address import Address
 
 PAUSE = 0.05  # seconds between two looks at what this process changed: a busy study makes twenty events a second
 SURE = 30.0  # seconds after which a store that notifies is looked at all the same

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from driftwise.errors import DriftwiseError, StoreError
+from driftwise.log import NewEntry, SqlStore, telling
 from driftwise.records import Params, Point, Receipt
 from driftwise.service.open_studies import OpenStudies, log_of
-from driftwise.store import NewEntry, SqlStore, telling
 from driftwise.study import Study, inputs
 
 MOST = 128  # calls of one transaction

@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from driftwise.errors import NotFoundError, StoreError
+from driftwise.log import schema
 from driftwise.service.open_studies import log_of
-from driftwise.store import schema
 from driftwise.study import Study
 
 

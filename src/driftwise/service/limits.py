@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+
+from cachetools import LRUCache
 
 from driftwise.service.problems import Refused, of_error
 from driftwise.service.settings import ServiceSettings
@@ -25,17 +27,15 @@ class Rates:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._rate, self._burst = settings.requests_per_second, float(settings.burst)
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # when, and what was left then
+        self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(CALLERS)  # when, and what was left then
 
     async def take(self, caller: str) -> None:
         """Count a request, or refuse it."""
         now = time.monotonic()
-        when, left = self._buckets.pop(caller, (now, self._burst))
+        when, left = self._buckets.get(caller, (now, self._burst))
         left = min(left + (now - when) * self._rate, self._burst)
         wait = (1 - left) / self._rate
         self._buckets[caller] = (now, left if wait > 0 else left - 1)
-        if len(self._buckets) > CALLERS:
-            self._buckets.popitem(last=False)
         if wait > 0:
             raise Refused(
                 429,
@@ -45,19 +45,25 @@ class Rates:
 
 
 class Seats:
-    """So many at the same time, and no more."""
+    """So many at the same time, of one caller a tenth of them, and no more."""
 
     def __init__(self, most: int) -> None:
-        self.taken, self._most = 0, most
+        self._most, self._each, self._taken = most, max(most // 10, 1), Counter[str]()
 
-    def enter(self) -> bool:
-        if self.taken == self._most:
+    @property
+    def taken(self) -> int:
+        return self._taken.total()
+
+    def enter(self, caller: str) -> bool:
+        if self.taken >= self._most or self._taken[caller] >= self._each:
             return False
-        self.taken += 1
+        self._taken[caller] += 1
         return True
 
-    def leave(self) -> None:
-        self.taken -= 1
+    def leave(self, caller: str) -> None:
+        self._taken[caller] -= 1
+        if not self._taken[caller]:
+            del self._taken[caller]
 
 
 class Bounded:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from driftwise.errors import StoreError
+from driftwise.log.postgres_address import Address, parsed
 from driftwise.service.database import Database
-from driftwise.store.postgres_address import Address, parsed
 
 if TYPE_CHECKING:
     import psycopg
@@ -94,7 +94,7 @@ class Listener:
             self._stopped.wait(WAIT)
 
     def _listen(self) -> None:
-        from driftwise.store.postgres_link import connect
+        from driftwise.log.postgres_connect import connect
 
         connection: psycopg.Connection[Any]
         with connect(self._address) as connection:

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Limit
+from driftwise.log import codec, open_store
 from driftwise.lookup import is_imported
 from driftwise.service.settings import ServiceSettings
-from driftwise.store import codec, open_store
 from driftwise.study import Description
 from driftwise.study import description as descriptions
 

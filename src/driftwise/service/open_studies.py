@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from cachetools import LRUCache
+
 from driftwise.errors import NotFoundError, StoreError
-from driftwise.store.log import SqlLog
+from driftwise.log.study_log import SqlLog
 from driftwise.study import Study
 
 Result = TypeVar("Result")
@@ -21,20 +22,18 @@ class OpenStudies:
 
     store: str
     most: int
-    _open: OrderedDict[str, Study] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._open: LRUCache[str, Study] = LRUCache(self.most)
 
     def get(self, name: str) -> Study:
         with self._lock:
             study = self._open.get(name)
-            if study is not None:
-                self._open.move_to_end(name)
-                return study
-        study = opened(name, self.store)
-        with self._lock:
-            study = self._open.setdefault(name, study)
-            while len(self._open) > self.most:
-                self._open.popitem(last=False)
+        if study is None:
+            study = opened(name, self.store)
+            with self._lock:
+                study = self._open.setdefault(name, study)
         return study
 
     def forget(self, name: str) -> None:

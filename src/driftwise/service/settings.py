@@ -10,7 +10,7 @@ from pathlib import Path
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.store.postgres_address import is_address, without_password
+from driftwise.log.postgres_address import is_address, without_password
 from driftwise.study import remote
 
 

@@ -9,39 +9,60 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from driftwise.errors import ConflictError
+from driftwise.log import NewEntry, open_store
 from driftwise.records import Params, Receipt
 from driftwise.service.database import Database
 from driftwise.service.events import Events, StudyEvent
 from driftwise.service.groups import GroupedCall, Lane, observe_entry, tell_entry
 from driftwise.service.open_studies import OpenStudies, opened
+from driftwise.service.problems import Refused
 from driftwise.service.settings import ServiceSettings
 from driftwise.service.workers import Workers
-from driftwise.store import NewEntry, open_store
 from driftwise.study import Study
 
 Result = TypeVar("Result")
 Work = Callable[[Study], Result]  # picklable, because it may run in another process: operator.methodcaller, a partial
 
 
+WAITING = 16  # calls that wait for one study
+
+
 class Turns:
-    """One call at a time for each name. What nobody waits for is forgotten."""
+    """One call at a time for each name, and a short queue. What nobody waits for is forgotten."""
 
     def __init__(self) -> None:
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
 
-    @asynccontextmanager
-    async def of(self, name: str) -> AsyncIterator[None]:
+    async def take(self, name: str) -> None:
+        """Wait for the turn, or be refused where many wait already."""
         lock, users = self._locks.get(name, (asyncio.Lock(), 0))
+        if users > WAITING:
+            raise Refused(429, f"{WAITING} calls wait for study {name!r:.80}; try again later", Retry_After="5")
         self._locks[name] = (lock, users + 1)
         try:
-            async with lock:
-                yield
+            await lock.acquire()
+        except BaseException:
+            self._left(name)
+            raise
+
+    def give(self, name: str) -> None:
+        self._locks[name][0].release()
+        self._left(name)
+
+    def _left(self, name: str) -> None:
+        lock, users = self._locks[name]
+        if users == 1:
+            del self._locks[name]
+        else:
+            self._locks[name] = (lock, users - 1)
+
+    @asynccontextmanager
+    async def of(self, name: str) -> AsyncIterator[None]:
+        await self.take(name)
+        try:
+            yield
         finally:
-            lock, users = self._locks[name]
-            if users == 1:
-                del self._locks[name]
-            else:
-                self._locks[name] = (lock, users - 1)
+            self.give(name)
 
 
 class Studies:
@@ -83,10 +104,22 @@ class Studies:
 
         It is for whatever needs the policy. `work` must be picklable, as `methodcaller("ask", key="a")` is.
         """
-        async with self._turns.of(name):
-            if self._workers is None:
-                return await self._now(name, work)
-            return await self._timely(name, self._workers.run(name, work))
+        async with asyncio.timeout(self.settings.seconds):  # also of waiting: what nobody waits for does not begin
+            await self._turns.take(name)
+            job = asyncio.ensure_future(self._computed(name, work))
+            job.add_done_callback(lambda done: self._finished(name, done))
+            return await asyncio.shield(job)  # a choice that takes too long cannot be stopped, and keeps its turn
+
+    async def _computed(self, name: str, work: Work[Result]) -> Result:
+        if self._workers is None:
+            return await self.run(lambda: self._kept.run(name, work))
+        return await self._workers.run(name, work)
+
+    def _finished(self, name: str, job: asyncio.Future[Any]) -> None:
+        self._turns.give(name)
+        self.nudge(name)
+        if not job.cancelled():
+            job.exception()  # perhaps nobody waits for it any more
 
     async def log(self, name: str, work: Work[Result]) -> Result:
         """The same for what reads or writes the log alone, as `tell`: it does not wait for the policy's choices."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+import re
 import secrets
 import threading
 import time
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from cachetools import TTLCache
 
 from driftwise import checks
 from driftwise.errors import InvalidInput, NotFoundError
@@ -25,6 +27,7 @@ from driftwise.service.database import Database, metadata
 SCOPES = ("read", "tell", "ask", "admin")  # admin includes the others
 FRESH = 2.0  # seconds for which a token that was looked up is not looked up again
 DAY = 86400.0
+ID = 12  # characters of the public part
 KEPT = 10_000  # tokens that are known without a look, at most
 
 table = sa.Table(
@@ -87,7 +90,7 @@ class Tokens:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[str, tuple[float, TokenRow | None]] = {}
+        self._known: TTLCache[str, TokenRow | None] = TTLCache(KEPT, FRESH)
         self._any: tuple[float, bool] = (-math.inf, False)
         self._lock = threading.Lock()
 
@@ -116,7 +119,7 @@ class Tokens:
         now = time.time()
         expires = None if days is None else now + DAY * checks.positive("days", days)
         ordered = tuple(scope for scope in SCOPES if scope in scopes)
-        token = AccessToken(secrets.token_hex(6), name, ordered, project, study, now, expires)
+        token = AccessToken(secrets.token_hex(ID // 2), name, ordered, project, study, now, expires)
         secret = secrets.token_urlsafe(32)
         row = {"digest": digest_of(secret), "scopes": ",".join(ordered)}
         plain = {part: getattr(token, part) for part in ("id", "name", "project", "study", "made", "expires")}
@@ -192,23 +195,19 @@ class Tokens:
 
     def is_fresh(self, text: str) -> bool:
         """Whether `find` of this text and `any` would answer without reading the store."""
-        now = time.monotonic()
         with self._lock:
-            when, _ = self._known.get(_id_of(text), (now - 2 * FRESH, None))
-        return now - when <= FRESH and now - self._any[0] <= FRESH
+            is_known = not _id_of(text) or _id_of(text) in self._known
+        return is_known and self.known_any() is not None
 
     def _look_up(self, id: str) -> TokenRow | None:
-        now = time.monotonic()
         with self._lock:
-            when, row = self._known.get(id, (now - 2 * FRESH, None))
-        if now - when > FRESH:
-            query = sa.select(table).where(table.c.id == id)
-            found = self._database.read(lambda connection: connection.execute(query).first()) if id else None
-            row = None if found is None else _row(found)
-            with self._lock:
-                if len(self._known) >= KEPT:  # somebody tries tokens
-                    self._known.clear()
-                self._known[id] = (now, row)
+            if not id or id in self._known:
+                return self._known.get(id)
+        query = sa.select(table).where(table.c.id == id)
+        found = self._database.read(lambda connection: connection.execute(query).first())
+        row = None if found is None else _row(found)
+        with self._lock:
+            self._known[id] = row
         return row
 
     def _forget(self) -> None:
@@ -220,11 +219,11 @@ class Tokens:
 def _id_of(text: str) -> str:
     """The public part of a token's text; empty if it is none.
 
-    >>> _id_of("dw_0123_secret_part"), _id_of("hello")
-    ('0123', '')
+    >>> _id_of("dw_0123456789ab_secret_part"), _id_of("hello")
+    ('0123456789ab', '')
     """
-    parts = text.split("_", 2)
-    return parts[1] if len(parts) == 3 and parts[0] == "dw" else ""
+    found = re.match(f"dw_([0-9a-f]{{{ID}}})_", text)
+    return found[1] if found else ""
 
 
 def digest_of(secret: str) -> str:

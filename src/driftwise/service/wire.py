@@ -11,8 +11,8 @@ from urllib.parse import quote
 from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Change, Cycle, Diagnosis
 from driftwise.auto.drift_history import Moment
+from driftwise.log import Correction, Counts, Loaded, Outcome
 from driftwise.records import Prediction, Receipt, Recommendation, Suggestion
-from driftwise.store import Correction, Counts, Loaded, Outcome
 from driftwise.study import Reading
 
 Json = Any

@@ -14,10 +14,10 @@ from driftwise import checks
 from driftwise.concurrency.threads import one_thread
 from driftwise.errors import InvalidInput, StoreError
 from driftwise.feasible import FeasibleState
+from driftwise.log import Asked, Choice, Chosen, Correction, Outcome, Told, View
 from driftwise.policies import decision
 from driftwise.records import Ask, Observation, Params, Receipt, Suggestion, time_of_next
 from driftwise.replay import Missing
-from driftwise.store import Asked, Choice, Chosen, Correction, Outcome, Told, View
 from driftwise.study import inputs, readings
 from driftwise.study.description import Fixed
 from driftwise.study.opening import Opened
@@ -132,16 +132,16 @@ class AskTell(Opened):
         ask, missing = self._next(view, at, pinned), self._fold.missing(view)
         newest = view.newest() if n > 1 and at is None else None
         times = [ask.at] + [ask.at if at is not None else time_of_next(ask.number + i, newest) for i in range(1, n)]
-        return lambda: self._choose(missing, ask, times)
+        return lambda: self._choose(missing, ask, times, own_times=at is not None)
 
     @one_thread
-    def _choose(self, missing: Missing, ask: Ask, times: list[float]) -> tuple[Chosen, ...]:
+    def _choose(self, missing: Missing, ask: Ask, times: list[float], *, own_times: bool) -> tuple[Chosen, ...]:
         """One choice for each time; those made before are pending for the next."""
         state, made = self._fold.state(missing), []
         for at in times:
             found = decision(self._fold.policy, state, replace(ask, at=at))
             x = tuple(float(v) for v in found.x)
-            made.append(Chosen(x, at, float(found.jitter)))
+            made.append(Chosen(x, at, float(found.jitter), own_times))
             ask = replace(ask, number=ask.number + 1, pending=(*ask.pending, x))
         return tuple(made)
 

@@ -16,10 +16,10 @@ from driftwise import checks
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.feasible import Feasible, Limit, as_limits
 from driftwise.gp.past import negated
+from driftwise.log import Log, codec, without_password
 from driftwise.policies import AnyPolicy, check_restrictable
 from driftwise.records import Params, Point
 from driftwise.spaces import Box, Candidates, Joint, Space, Where, as_space, in_context, joint, pinned, split
-from driftwise.store import Log, codec, without_password
 from driftwise.study import given as settings_given
 from driftwise.study.readings import Reading, as_row
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from driftwise.errors import DriftwiseError, InvalidInput
+from driftwise.log import codec
+from driftwise.log.config_diff import contrast, difference, differences, joined, short
 from driftwise.lookup import is_imported
 from driftwise.policies import AnyPolicy, a_policy, options_of
 from driftwise.policies import policy as policy_by_name
 from driftwise.spaces import as_space
-from driftwise.store import codec
-from driftwise.store.config_diff import contrast, difference, differences, joined, short
 
 DEFAULT = "auto"
 LONGEST = 2000  # characters of a value that is kept as it is; of a longer one the digest is kept

@@ -8,8 +8,8 @@ from typing import Any
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
+from driftwise.log import Outcome
 from driftwise.records import Suggestion
-from driftwise.store import Outcome
 
 LARGEST = 1e100  # beyond this the square of a reward nears the end of float64
 MEASURES = 32  # of an outcome, at most

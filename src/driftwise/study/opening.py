@@ -10,11 +10,11 @@ from typing import Any, Self
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Limit
+from driftwise.log import Counts, Log, Store, open_store, without_password
 from driftwise.policies import AnyPolicy
 from driftwise.records import Params
 from driftwise.replay import Fold
 from driftwise.spaces import Space
-from driftwise.store import Counts, Log, Store, open_store, without_password
 from driftwise.study import remote
 from driftwise.study.description import Description, agreed_with, described, description_of
 from driftwise.study.watching import Watching

@@ -16,8 +16,8 @@ from driftwise.concurrency.threads import one_thread
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.feasible import FeasibleState
 from driftwise.gp.belief import Belief
+from driftwise.log import Loaded, NewObservation, View, is_there, open_store, without_password
 from driftwise.records import Array, Ask, Observation, Params, Prediction, Recommendation
-from driftwise.store import Loaded, NewObservation, View, is_there, open_store, without_password
 from driftwise.study import answers, inputs, notebook, readings, remote
 from driftwise.study.ask_tell import AskTell
 from driftwise.study.opening import Path

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftwise.auto.changes import REACH, SETTLED, NoticedChange, Watch
+from driftwise.log import Mark, View
 from driftwise.records import Observation, signed
-from driftwise.store import View
 
 
 @dataclass(frozen=True)
 class Followed:
-    """A log up to some point: how many observations and corrections it had, and the changes noticed in it."""
+    """A log up to some point, and the changes noticed in it."""
 
-    told: int
-    head: int
-    corrected: int
+    mark: Mark
     since: int  # observations up to this number were not judged
     watch: Watch
 
@@ -35,15 +33,16 @@ class Watching:
         counts = view.counts
         first = counts.last - REACH if since is None else since
         known = self.followed
-        if known is not None and known.corrected == counts.corrected and known.since <= first:
-            new = sorted(view.arrived(known.told, known.head), key=lambda seen: seen.number)
-            if not new or new[0].number > known.watch.last:
-                return _at(view, known.since, known.watch), new
+        if known is not None and known.since <= first:
+            news = view.since(known.mark)
+            new = sorted(news.arrived, key=lambda seen: seen.number)
+            if not news.corrected and (not new or new[0].number > known.watch.last):
+                return Followed(view.mark, known.since, known.watch), new
         # changes are judged until SETTLED observations after they were noticed: as many more are needed before `first`
         begin = max(min(first - SETTLED, counts.last), 0)
         memory = self.policy.memory
         needed = None if memory is None else memory + counts.last - begin
-        return _at(view, begin, Watch.of(self.policy)), view.tail(needed)
+        return Followed(view.mark, begin, Watch.of(self.policy)), view.tail(needed)
 
     def changes(self, known: Followed, new: Sequence[Observation], since: int | None) -> list[NoticedChange]:
         """The changes after `new`, of those noticed after observation `since`."""
@@ -51,10 +50,6 @@ class Watching:
         for seen in new:
             if not seen.failed:
                 watch = watch.update(signed(seen, self.sign), judged=seen.number > known.since)
-        self.followed = Followed(known.told, known.head, known.corrected, known.since, watch)
+        self.followed = Followed(known.mark, known.since, watch)
         first = watch.last - REACH if since is None else since
         return [change for change in watch.changes if change.noticed > first]
-
-
-def _at(view: View, since: int, watch: Watch) -> Followed:
-    return Followed(view.counts.told, view.head, view.counts.corrected, since, watch)

@@ -1,7 +1,7 @@
 """One tuner at a time for each study.
 
-A tuner takes up what an interrupted one left. So it must know that the other is gone, and not at work. It keeps a byte
-of a small file beside the study locked, `…-tune`, which the system releases when the process ends, however it ends.
+A tuner takes up what an interrupted one left. So it must know that the other is gone, and not at work. It keeps a small
+file beside the study locked, `…-tune-` and a number, which the system releases when the process ends, however it ends.
 Behind a service there is no such lock. Several tuners may then share a study, and none takes up what another left.
 """
 
@@ -12,14 +12,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from driftwise.errors import ConflictError
-from driftwise.store import is_address
-from driftwise.study import remote
+from filelock import FileLock, Timeout
 
-try:
-    import fcntl
-except ImportError:  # a system without such locks has no process groups either
-    fcntl = None  # type: ignore[assignment]
+from driftwise.errors import ConflictError
+from driftwise.log import is_address
+from driftwise.study import remote
 
 
 @contextmanager
@@ -35,7 +32,7 @@ def claimed(path: str, name: str) -> Iterator[None]:
 @contextmanager
 def _on_server(path: str, name: str) -> Iterator[None]:
     """By a lock of a session, which the server releases when the process ends."""
-    from driftwise.store.postgres_claim import claim
+    from driftwise.log.postgres_connect import claim
 
     held = claim(path, f"tune {name}")
     if held is None:
@@ -52,12 +49,9 @@ def _taken(name: str) -> ConflictError:
 
 @contextmanager
 def _beside(path: str, name: str) -> Iterator[None]:
-    file = os.open(f"{os.path.realpath(path)}-tune", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    word = zlib.crc32(name.encode("utf-8", "surrogatepass"))
     try:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode("utf-8", "surrogatepass")))
-        except OSError:
-            raise _taken(name) from None
-        yield
-    finally:
-        os.close(file)
+        with FileLock(f"{os.path.realpath(path)}-tune-{word:08x}", timeout=0, is_singleton=False):
+            yield
+    except Timeout:
+        raise _taken(name) from None

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from driftwise.service.access import Caller, needs
+from driftwise.service.access import Caller, needs, still_may
 from driftwise.service.events import StudyEvent
 from driftwise.service.problems import Refused, answers
 from driftwise.service.service import Service, service_of
+from driftwise.service.tokens import FRESH
 from driftwise.service.wire import as_json
 
 HEARTBEAT = 15.0  # seconds after which a line is sent though nothing happened, so that a broken connection is noticed
@@ -35,21 +36,28 @@ async def follow(
     service = service_of(request)
     if study is not None:
         who.check("read", study)
-    if not service.streams.enter():
-        raise Refused(503, f"the service has {service.settings.streams} streams at most; try again later")
+    if not service.streams.enter(who.id):
+        most = service.settings.streams
+        raise Refused(503, f"the service has {most} streams at most, and a tenth for one caller; try again later")
     return StreamingResponse(_stream(service, who, study), media_type="text/event-stream")
 
 
 async def _stream(service: Service, who: Caller, study: str | None) -> AsyncIterator[bytes]:
     events = service.studies.events(study)
     waiting: asyncio.Task[StudyEvent] | None = None
+    silent = 0.0  # seconds
     try:
         yield b": these are the changes from now on\n\n"
         while True:
             waiting = waiting or asyncio.ensure_future(anext(events))
-            done, _ = await asyncio.wait({waiting}, timeout=HEARTBEAT)
+            done, _ = await asyncio.wait({waiting}, timeout=FRESH)
+            if not await still_may(service, who):
+                return
             if not done:
-                yield b": nothing happened\n\n"
+                silent += FRESH
+                if silent >= HEARTBEAT:
+                    silent = 0.0
+                    yield b": nothing happened\n\n"
                 continue
             event, waiting = waiting.result(), None
             if who.token.covers(event.study) or not event.study:
@@ -62,4 +70,4 @@ async def _stream(service: Service, who: Caller, study: str | None) -> AsyncIter
             waiting.cancel()
             await asyncio.wait({waiting})  # until then the iterator is running, and cannot be closed
         await events.aclose()  # type: ignore[attr-defined]
-        service.streams.leave()
+        service.streams.leave(who.id)

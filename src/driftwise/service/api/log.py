@@ -12,13 +12,13 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from driftwise.errors import InvalidInput
+from driftwise.log import Loaded
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.limits import allow
 from driftwise.service.problems import Refused, answers
 from driftwise.service.service import Service, service_of
 from driftwise.service.studies import Work
 from driftwise.service.wire import as_json
-from driftwise.store import Loaded
 from driftwise.study import Reading, Study
 from driftwise.study.readings import BATCH
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
+from driftwise.log import Counts
 from driftwise.records import Suggestion
-from driftwise.store import Counts
 
 
 class StudyNames(BaseModel):

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from driftwise.auto.changes import NoticedChange
 from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
+from driftwise.log import Correction
 from driftwise.records import Prediction, Recommendation, Suggestion
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import PredictBody, PredictManyBody, RecommendBody
@@ -17,7 +18,6 @@ from driftwise.service.api.replies import CorrectionReply, ManyPredictions, Pred
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 from driftwise.service.wire import told_correction
-from driftwise.store import Correction
 
 router = APIRouter(prefix="/studies/{name}", tags=["what a study says"])
 Reads = Annotated[Caller, needs("read")]

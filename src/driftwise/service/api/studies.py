@@ -10,13 +10,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from driftwise.errors import NotFoundError
+from driftwise.log import Counts
 from driftwise.service import making
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import NewFork, NewName, NewStudy
 from driftwise.service.api.replies import StudyNames, StudyReply
 from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
-from driftwise.store import Counts
 from driftwise.study import Study, Summary
 
 router = APIRouter(tags=["studies"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import OrderedDict
+import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+from cachetools import LRUCache
 
 from driftwise.service.open_studies import OpenStudies, log_of
 from driftwise.service.settings import ServiceSettings
@@ -22,33 +24,42 @@ class Pages:
     """Documents of studies, each computed once for all pages until its study changes.
 
     They come from open studies of their own, whose states the policies of asks never touch. One thread computes all of
-    them: more would not be faster, because Python runs one at a time, and would take more from everybody else.
+    them, and another one those that take seconds: more would not be faster, as Python runs one at a time, and would
+    take more from everybody else. Whoever waits for a document that is being computed gets that one.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._studies = OpenStudies(settings.store, settings.studies)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pages")
+        self._slow = ThreadPoolExecutor(1, thread_name_prefix="slow-pages")
         self._seconds = settings.seconds
-        self._kept: OrderedDict[Hashable, Document] = OrderedDict()
+        self._kept: LRUCache[Hashable, Document] = LRUCache(MOST)
+        self._lock = threading.Lock()
 
     async def start(self) -> None:
         """The thread starts when it is first needed."""
 
     async def stop(self) -> None:
-        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
+        for each in (self._thread, self._slow):
+            await asyncio.to_thread(each.shutdown, cancel_futures=True)
 
-    async def document(self, name: str, view: Callable[..., Document], **given: Any) -> Document:
+    async def document(
+        self, name: str, view: Callable[..., Document], *, takes_long: bool = False, **given: Any
+    ) -> Document:
         """What `view` makes of the study of this name."""
 
         def work(study: Study) -> Document:
             about = (log_of(study).study, study.name, study.describe().counts)
             key = (*about, view.__qualname__, json.dumps(given, sort_keys=True))
-            found = self._kept.pop(key, None)
-            self._kept[key] = view(study, **given) if found is None else found
-            if len(self._kept) > MOST:
-                self._kept.popitem(last=False)
-            return self._kept[key]
+            with self._lock:
+                found = self._kept.get(key)
+            if found is None:
+                found = view(study, **given)
+                with self._lock:
+                    self._kept[key] = found
+            return found
 
         async with asyncio.timeout(self._seconds):
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, self._studies.run, name, work)
+            thread = self._slow if takes_long else self._thread
+            return await loop.run_in_executor(thread, self._studies.run, name, work)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from functools import partial
 from importlib import resources
 from typing import Annotated, Any
 
@@ -115,12 +114,12 @@ async def over_time(request: Request, name: StudyName, _: Reader) -> JSONRespons
 
 @router.get("/dashboard/studies/{name}/log")
 async def log(request: Request, name: StudyName, _: Reader, before: Number | None = None) -> JSONResponse:
-    return await _aside(request, name, partial(views.log, before=before))
+    return await _aside(request, name, views.log, before=before)
 
 
 @router.get("/dashboard/studies/{name}/compare")
 async def compare(request: Request, name: StudyName, _: Reader, one: str, other: str) -> JSONResponse:
-    return await _aside(request, name, partial(spans.compare, one=_span(one), other=_span(other)))
+    return await _aside(request, name, spans.compare, one=_span(one), other=_span(other))
 
 
 async def _answer(request: Request, name: str, view: Callable[..., views.Json], **given: Any) -> JSONResponse:
@@ -132,9 +131,9 @@ def _pages(request: Request) -> Pages:
     return pages
 
 
-async def _aside(request: Request, name: str, work: Callable[..., views.Json]) -> JSONResponse:
-    """For what takes seconds, of which other pages should not wait, or needs no policy."""
-    return JSONResponse(await service_of(request).studies.log(name, work))
+async def _aside(request: Request, name: str, view: Callable[..., views.Json], **given: Any) -> JSONResponse:
+    """For what takes seconds, of which other pages should not wait."""
+    return JSONResponse(await _pages(request).document(name, view, takes_long=True, **given))
 
 
 def _context(text: str | None) -> Params | None:

@@ -8,8 +8,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
 
+from driftwise.log import Counts
 from driftwise.service.answered import BOUNDS, Answered
-from driftwise.store import Counts
 
 STUDY = {
     "rewards": "Observations that have a reward.",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from driftwise.atomic import replacing
 from driftwise.errors import DriftwiseError, InvalidInput
 from driftwise.service.sources.plan import SourcePlan, origin
 
@@ -56,15 +55,8 @@ def write(folder: str | None, name: str, setting: Mapping[str, Any]) -> None:
         raise InvalidInput(
             "files are written only into the folder of `driftwise serve --apply-folder`; it was not given"
         )
-    aside = Path(folder) / f".{name[:100]}.{secrets.token_hex(6)}.new"
     try:
-        try:
-            with aside.open("x", encoding="utf-8") as file:  # readable for whom the umask lets, as any other file
-                json.dump(dict(setting), file)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(Path(folder) / name)
-        finally:
-            aside.unlink(missing_ok=True)
+        with replacing(Path(folder) / name) as file:
+            file.write(json.dumps(dict(setting)).encode())
     except OSError as error:
         raise NotApplied(f"the file {name!r:.80} cannot be written: {error.strerror}", refused=False) from None

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
+from driftwise.log import schema
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import Body
 from driftwise.service.identity import named, number_in
@@ -18,7 +19,6 @@ from driftwise.service.service import Service, service_of
 from driftwise.service.sources import tables
 from driftwise.service.sources.loop import LoopState
 from driftwise.service.sources.plan import SourcePlan, origin
-from driftwise.store import schema
 from driftwise.study import Study
 
 router = APIRouter(prefix="/studies/{name}", tags=["sources"])

@@ -1,0 +1,148 @@
+"""The studies of a database by name: what a store does by the same statements in SQLite and in PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
+
+from driftwise.errors import ConflictError, NotFoundError
+from driftwise.log import copies, entries
+from driftwise.log.base import Counts
+from driftwise.log.schema import entries as entries_table
+from driftwise.log.schema import studies
+from driftwise.log.standing import Standing, columns_of, standing_of
+from driftwise.log.study_log import SqlLog, Transactions
+from driftwise.text import did_you_mean
+
+Result = TypeVar("Result")
+
+
+class Connected(Transactions, Protocol):
+    """Transactions that can be closed. `path` is what the store was opened with."""
+
+    path: Any
+
+    def close(self) -> None: ...
+    def is_current(self) -> bool: ...
+
+
+class SqlStore:
+    """The studies of a database, which `sqlite` or `postgres` connects to."""
+
+    def __init__(self, database: Connected) -> None:
+        self.database = database
+        self.path: Path | str | None = database.path
+        self.where = database.where
+
+    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
+        """What `study_log.Transactions` says."""
+        return self.database.writing(work, again=again)
+
+    def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """What `study_log.Transactions` says."""
+        return self.database.reading(work)
+
+    def choosing(self, study: int, work: Callable[[], Result]) -> Result:
+        """What `study_log.Transactions` says."""
+        return self.database.choosing(study, work)
+
+    def close(self) -> None:
+        """Close every connection. The next call opens one again."""
+        self.database.close()
+
+    # --- studies ------------------------------------------------------------------------------------------------
+
+    def create(
+        self, name: str, description: str, also: Callable[[sa.Connection], object] = lambda connection: None
+    ) -> SqlLog:
+        """The log of that name, or a new one. What is `also` done for a new one is in the same transaction."""
+
+        def make(connection: sa.Connection) -> SqlLog:
+            made = SqlLog(self, _add(connection, name, description), name, description, is_new=True)
+            also(connection)
+            return made
+
+        while (found := self._find(name)) is None:
+            try:
+                return self.writing(make, again=True)
+            except sa.exc.IntegrityError:  # another process was faster
+                continue
+        return found
+
+    def open(self, name: str) -> SqlLog:
+        found = self._find(name)
+        if found is None:
+            names = self.names()
+            known = ", ".join(map(repr, names[:10])) or "none"
+            raise NotFoundError(f"{self.where} has no study {name!r:.80}; {did_you_mean(name, names)}it has {known}")
+        return found
+
+    def names(self) -> list[str]:
+        return self.reading(lambda connection: sorted(connection.scalars(sa.select(studies.c.name))))
+
+    def rename(self, name: str, new: str) -> None:
+        def work(connection: sa.Connection) -> None:
+            study = self._standing(connection, name).study
+            connection.execute(sa.update(studies).where(studies.c.study == study).values(name=new))
+
+        if name != new:
+            self.open(name)
+            self._unless_taken(new, work)
+
+    def delete(self, name: str) -> None:
+        def work(connection: sa.Connection) -> None:
+            study = self._standing(connection, name).study
+            for table in (entries_table, studies):
+                connection.execute(sa.delete(table).where(table.c.study == study))
+
+        self.open(name)
+        self.writing(work)
+
+    def copy(self, name: str, target: SqlStore, new: str) -> SqlLog:
+        """The log is read into memory, so that neither store waits while the other is busy."""
+        log = self.open(name)
+        return target.adopt(new, log.description, log.read(copies.read))
+
+    def adopt(self, name: str, description: str, whole: copies.Whole) -> SqlLog:
+        """A new log with these contents, all of them or nothing."""
+        self._unless_taken(
+            name, lambda connection: copies.write(connection, _add(connection, name, description), whole)
+        )
+        return self.open(name)
+
+    def _unless_taken(self, name: str, work: Callable[[sa.Connection], None]) -> None:
+        """Do what gives a study this name."""
+        try:
+            self.writing(work)
+        except sa.exc.IntegrityError:
+            raise ConflictError(
+                f"{self.where} already has a study {name!r:.80}; use another name, or delete that one"
+            ) from None
+
+    def _standing(self, connection: sa.Connection, name: str) -> Standing:
+        found = connection.execute(_NUMBER, {"name": name}).scalar()
+        standing = None if found is None else standing_of(connection, found, name, lock=True)
+        if standing is None:
+            raise NotFoundError(f"{self.where} has no study {name!r:.80} any more")
+        return standing
+
+    def _find(self, name: str) -> SqlLog | None:
+        found = self.reading(lambda connection: connection.execute(_FOUND, {"name": name}).first())
+        return None if found is None else SqlLog(self, found.study, name, found.description)
+
+
+_named = studies.c.name == sa.bindparam("name")
+_NUMBER = sa.select(studies.c.study).where(_named)
+_FOUND = sa.select(studies.c.study, studies.c.description).where(_named)
+
+
+def _add(connection: sa.Connection, name: str, description: str) -> int:
+    """The number of a new study without entries. It was never given before."""
+    empty = Standing(0, name, Counts(), (), entries.start(description))
+    row = {"name": name, "description": description, **columns_of(empty)}
+    made = connection.execute(sa.insert(studies), row).inserted_primary_key
+    assert made is not None
+    return int(made[0])

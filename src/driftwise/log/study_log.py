@@ -1,0 +1,253 @@
+"""The log of one study. Each method is one transaction; an ask is two, and the policy chooses in between."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Protocol, TypeVar
+
+import sqlalchemy as sa
+
+from driftwise.errors import ConflictError, NotFoundError, StoreError
+from driftwise.log import loading, standing, telling
+from driftwise.log.base import (
+    Asked,
+    Choice,
+    Chosen,
+    Correction,
+    Counts,
+    Loaded,
+    NewEntry,
+    NewObservation,
+    Outcome,
+    Told,
+)
+from driftwise.log.entries import asked_in
+from driftwise.log.schema import ABANDONED, ASKED, OBSERVED
+from driftwise.log.standing import Step
+from driftwise.log.view import Memo, SqlView
+from driftwise.records import Observation, Point, time_of_next
+
+PAGE = 1000  # observations that `observations` reads at a time
+
+Result = TypeVar("Result")
+
+
+class Transactions(Protocol):
+    """What a log needs of a database. SQLite and PostgreSQL implement it; all statements are the same for both."""
+
+    where: str  # for messages
+
+    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
+        """Return what `work` returns, in a transaction that is on the disk when this returns, or undone.
+
+        `work` begins by locking what it changes. `again` says that it may be done a second time after it was stored,
+        because it then finds what it did: so it is, if the connection is lost during the commit.
+        """
+        ...
+
+    def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
+        """Return what `work` returns, in a transaction that sees one state."""
+        ...
+
+    def choosing(self, study: int, work: Callable[[], Result]) -> Result:
+        """Return what `work` returns: those who ask the same study take turns, if none of them takes long.
+
+        It saves choices that would be in vain. Nobody else waits for it, and nothing depends on it.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SqlLog:
+    """The log of study number `study` in a store."""
+
+    store: Transactions
+    study: int
+    name: str
+    description: str
+    memo: Memo = field(default_factory=Memo)
+    is_new: bool = False  # it was just made
+
+    # --- transactions -------------------------------------------------------------------------------------------
+
+    def read(self, work: Callable[[SqlView], Result]) -> Result:
+        return self.store.reading(lambda connection: work(self.view(connection)))
+
+    def _write(self, work: Callable[[SqlView], Result], *, again: bool = True) -> Result:
+        return self.store.writing(lambda connection: work(self.view(connection, lock=True)), again=again)
+
+    def view(self, connection: sa.Connection, *, lock: bool = False) -> SqlView:
+        """The log within a transaction; with `lock` no other one may change it."""
+        found = standing.standing_of(connection, self.study, self.name, lock=lock)
+        if found is None:
+            raise StoreError(
+                f"{self.store.where}: study {self.name!r:.80} is no longer in it; if it was renamed, open it by "
+                "its new name"
+            )
+        return SqlView(connection, found, self.memo)
+
+    # --- ask and abandon ----------------------------------------------------------------------------------------
+
+    def ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int) -> Asked:
+        return self.ask_many(key, prepare, patience, 1)[0]
+
+    def ask_many(
+        self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int
+    ) -> tuple[Asked, ...]:
+        """Read, choose outside of every transaction, and write; again if another suggestion was stored meanwhile.
+
+        Each time that one has to begin again, another one was made: of all who ask at the same time somebody always
+        gets on.
+        """
+        return self.store.choosing(self.study, lambda: self._ask(key, prepare, patience, n))
+
+    def _ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int) -> tuple[Asked, ...]:
+
+        def read(view: SqlView) -> tuple[tuple[Asked, ...], Counts, Choice | None]:
+            known = self._with_key(view, key, n)
+            return known, view.counts, None if known else prepare(view)
+
+        while True:
+            known, before, choose = self.read(read)
+            if choose is None:
+                return known
+            new = _New(choose(), key, before)
+            assert len(new.chosen) == n, f"{n} were asked for, {len(new.chosen)} chosen"
+            if made := self._write(partial(self._suggest, new, patience)):
+                return made
+
+    def _with_key(self, view: SqlView, key: str | None, n: int) -> tuple[Asked, ...]:
+        """The suggestions with this key, or none."""
+        known = () if key is None else view.with_key(key)
+        if known and len(known) != n:
+            raise ConflictError(f"key {key!r} was asked for n={len(known)} before, now for n={n}; use another key")
+        return known
+
+    def _suggest(self, new: _New, patience: int, view: SqlView) -> tuple[Asked, ...]:
+        """Store what was chosen; nothing if another suggestion was stored since its choice began."""
+        n = len(new.chosen)
+        known = self._with_key(view, new.key, n)
+        if known:
+            return known
+        if view.counts.asked != new.before.asked:  # they may be there since a commit whose answer was lost
+            stored = tuple(map(asked_in, view.after(ASKED, new.before.last, n)))
+            return stored if new.is_in(stored) else ()
+        asked, now, steps = new.named(view), view.standing, list[Step]()
+        for i, each in enumerate(asked):
+            steps.append(now.asks(each, patience=patience, batch=n if n > 1 and i == 0 else None))
+            now = steps[-1][0]
+        telling.write(view.connection, steps)
+        return asked
+
+    def abandon(self, id: str) -> None:
+        def work(view: SqlView) -> None:
+            found = view.suggested(id)
+            if OBSERVED in found:
+                raise ConflictError(f"suggestion {id} has its reward and can no longer be abandoned")
+            if ABANDONED not in found:
+                telling.write(view.connection, [view.standing.abandons(found[ASKED].number)])
+
+        self._write(work)
+
+    # --- tell and observe ---------------------------------------------------------------------------------------
+
+    def tell(
+        self, id: str, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
+    ) -> Told:
+        return self._store(NewEntry(id, outcome, at, key, limit))
+
+    def observe(
+        self, x: Point, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
+    ) -> Told:
+        return self._store(NewEntry(x, outcome, at, key, limit))
+
+    def _store(self, entry: NewEntry) -> Told:
+        (found,) = telling.store(self.store, [(self, entry)])
+        if isinstance(found, Told):
+            return found
+        assert found is not None, "it waits for the study"
+        raise found
+
+    def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
+        keyed = all(entry.key is not None for entry in entries)
+        return self._write(lambda view: loading.load(view, entries, first), again=keyed)
+
+    # --- corrections --------------------------------------------------------------------------------------------
+
+    def correct(
+        self, number: int, outcome: Outcome | None, who: str = "", why: str = "", limit: int | None = None
+    ) -> Told:
+        def work(view: SqlView) -> Told:
+            before = view.overlay.outcome(self._observed(view, number))
+            if before == outcome:
+                return view.told(number, new=False, limit=limit)
+            when = datetime.now(UTC).isoformat(timespec="seconds")
+            made = Correction(view.counts.corrected + 1, number, before, outcome, who, when, why)
+            step = view.standing.corrects(made)
+            telling.write(view.connection, [step])
+            return SqlView(view.connection, step[0], self.memo).told(number, new=True, limit=limit)
+
+        return self._write(work)
+
+    def _observed(self, view: SqlView, number: int) -> Observation:
+        if not 1 <= number <= view.counts.last:
+            raise NotFoundError(f"study {self.name!r} has no observation {number}; it has up to {view.counts.last}")
+        seen = view.numbered(number)
+        if seen is None:
+            raise NotFoundError(f"suggestion {number} of study {self.name!r} has no reward to correct; tell it first")
+        return seen
+
+    def outcome(self, number: int) -> Outcome | None:
+        return self.read(lambda view: view.overlay.outcome(self._observed(view, number)))
+
+    def number_of(self, id: str) -> int:
+        return self.read(lambda view: view.suggested(id)[ASKED].number)
+
+    def corrections(self) -> list[Correction]:
+        return self.read(lambda view: view.corrections())
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def observations(self) -> Iterator[Observation]:
+        last: int | None = 0
+        while last is not None:
+            page, last = self.read(lambda view, above=last: view.page(above, PAGE))  # type: ignore[misc]
+            yield from page  # outside the transaction: the reader may take its time
+
+
+@dataclass(frozen=True)
+class _New:
+    """What was chosen when the log had the counts `before`, with the key for the first of them.
+
+    The random part of an id distinguishes it from the one with the same number in a copy of the log.
+    """
+
+    chosen: Sequence[Chosen]
+    key: str | None
+    before: Counts
+    token: str = field(default_factory=lambda: secrets.token_hex(6))
+
+    def named(self, view: SqlView) -> tuple[Asked, ...]:
+        """The suggestions, with the numbers after the last one.
+
+        Observations may have been stored meanwhile: the numbers are then not those for which it was chosen.
+        """
+        last, newest = view.counts.last, None
+        moved = last != self.before.last and not all(each.own_time for each in self.chosen)
+        if moved:
+            newest = view.newest()
+        made = list[Asked]()
+        for number, each in enumerate(self.chosen, last + 1):
+            id = f"{number}-{self.token}"
+            at = time_of_next(number, newest) if moved and not each.own_time else each.at
+            key = self.key if self.key is not None and not made else id
+            made.append(Asked(number, id, key, at, each.x, each.jitter))
+        return tuple(made)
+
+    def is_in(self, stored: Sequence[Asked]) -> bool:
+        """Whether these are the suggestions that were chosen here."""
+        return [each.id.partition("-")[2] for each in stored] == [self.token] * len(self.chosen)
