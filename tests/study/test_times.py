@@ -19,7 +19,7 @@ SPACES = {"candidates": LINE, "box": {"x": Float(0, 1)}}
 TIMED = ("auto", "tv-gp-ucb", "smooth-gp-ucb", "ui-gp-ucb", "pe-gp-ucb", "w-dbo")  # those that look at the time
 ON_BOXES = ("tv-gp-ucb", "smooth-gp-ucb", "ui-gp-ucb")  # and those that go about it otherwise there
 SMALL = 1e-6  # jitter up to which a belief is what it says
-CLOSE, ALIKE, NEAR = 0.2, 0.1, 0.02  # means in standard deviations of rewards, standard deviations, and tops
+CLOSE, ALIKE, NEAR = 0.2, 0.15, 0.02  # means in standard deviations of rewards, standard deviations, and tops
 ASKED = (None, 12.5, 1e308)
 
 
