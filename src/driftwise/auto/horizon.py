@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
 
 from driftwise.auto.rows import Row
 from driftwise.gp.time_kernels import TimeKernel
+from driftwise.lean.extent import break_even_width
 
 STABLE = 400  # steps for which a world without abrupt changes so far is expected to have none
 SHORTEST = 100  # steps for which a discovery pays at least
-
-_Z = np.linspace(0.0, 5.0, 1001)
-_STEPS = _Z / (np.exp(-0.5 * _Z**2) / math.sqrt(2 * math.pi) - _Z * ndtr(-_Z))
-
-
-def break_even_width(steps: float) -> float:
-    """z with H E[(f − z)⁺] = z, f standard normal, H the `steps` for which a discovery pays.
-
-    If a setting of value z is known, trying another costs z on average and gains (f − z)⁺ in each step from then on.
-
-    >>> [round(break_even_width(H), 2) for H in (20.0, 200.0, 2000.0)]
-    [1.18, 1.95, 2.63]
-    """
-    return float(np.interp(steps, _STEPS, _Z))
 
 
 @lru_cache(maxsize=512)
