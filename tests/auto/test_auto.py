@@ -119,9 +119,10 @@ def test_constants_duplicates_silence_and_times_that_run_backwards_are_survived(
 def prior_std(belief):
     """Of the function and its level, by what is known about their scale: Student's t on every warp, to third order."""
     moments = np.zeros(2)
-    for p in belief.predictors:
-        wide = np.sqrt((1 + LEVEL) * p.freedom / (p.freedom - 2))
-        for warp, scale, weight in zip(belief.window.warps, p.scale, p.weight, strict=True):
+    p = belief.predictors
+    for freedom, scales, weights in zip(p.freedom, p.scale, p.weight, strict=True):
+        wide = np.sqrt((1 + LEVEL) * freedom / (freedom - 2))
+        for warp, scale, weight in zip(belief.window.warps, scales, weights, strict=True):
             value = warp.value(wide * scale * np.array(NODES))[0]
             moments += weight * np.array([PARTS @ value, PARTS @ value**2])
     return np.sqrt(moments[1] - moments[0] ** 2)
@@ -188,8 +189,7 @@ def test_a_kernel_that_is_known_is_the_only_one():
     _, state = chosen(made, 9)
     belief = made.belief(state, Ask(10, 10.0))
     assert belief.units == (0.0, 1.0)
-    scales = np.concatenate([p.scale for p in belief.predictors])
-    np.testing.assert_allclose(scales, 1.0, atol=1e-4)
+    np.testing.assert_allclose(belief.predictors.scale, 1.0, atol=1e-4)
     with pytest.raises(InvalidInput, match="known_kernel"):
         policy("auto", LINE, known_kernel=0.2)
 

@@ -103,7 +103,7 @@ def test_what_is_all_noise_moves_neither_the_scale_of_the_signal_nor_that_of_rew
     exact = [dataclasses.replace(seens[0], std=1e-4), *seens[1:]]  # a known noise beforehand, too: one warp
     before, after = (mixture(some, table, STILL, standardise=True) for some in (exact, [*exact, *wild]))
     np.testing.assert_allclose(after.units, before.units, rtol=1e-6)
-    np.testing.assert_allclose(after.predictors[0].scale, before.predictors[0].scale, rtol=1e-6)
+    np.testing.assert_allclose(after.predictors.scale[0], before.predictors.scale[0], rtol=1e-6)
     assert not after.sheaf.labels.any()
     for ours, theirs in zip(after.predict(POINTS), before.predict(POINTS), strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
@@ -118,8 +118,7 @@ def test_a_known_noise_is_relative_to_the_signal_that_was_learned(signal):
     y = np.tile(f, 3) + 0.3 * rng.standard_normal(75)
     points = np.tile(POINTS, (3, 1)).tolist()
     seens = [Observation(t + 1, t + 1.0, tuple(points[t]), float(y[t]), std=0.3) for t in range(75)]
-    [predictor] = mixture(seens, dataclasses.replace(KNOWN, strength=0.1), STILL).predictors
-    [scale] = predictor.scale
+    [[scale]] = mixture(seens, dataclasses.replace(KNOWN, strength=0.1), STILL).predictors.scale
     K, grid = KERNEL(np.array(points), np.array(points)), np.geomspace(0.05, 10, 60)
     likely = [multivariate_normal(cov=s**2 * K + 0.09 * np.eye(75)).logpdf(y) for s in grid]
     best = grid[np.argmax(likely)]
@@ -130,7 +129,7 @@ def test_rewards_that_are_nothing_but_known_noise_leave_a_faint_signal():
     rng = np.random.default_rng(3)
     seens = [dataclasses.replace(s, y=float(0.01 * rng.standard_normal()), std=5.0, repeats=1) for s in log(60)]
     belief = mixture(seens, dataclasses.replace(KNOWN, strength=1.0))
-    assert 0.1 <= belief.predictors[0].scale[0] <= 1
+    assert 0.1 <= belief.predictors.scale[0, 0] <= 1
     assert np.isfinite(belief.sheaf.log_density).all()
 
 

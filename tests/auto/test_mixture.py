@@ -71,7 +71,7 @@ def test_one_row_on_the_identity_is_a_gaussian_process_with_students_t():
     low, high = belief.interval(X, 0.9)
     np.testing.assert_allclose(low, t.ppf(0.05), atol=1e-9)
     np.testing.assert_allclose(high, t.ppf(0.95), atol=1e-9)
-    bonus = belief.predictors[0].bonus
+    bonus = belief.predictors.bonus[0]
     bound = mean + 0.7 * bonus * np.sqrt(b / a * variance)
     np.testing.assert_allclose(belief.optimism(X, 0.7), bound, rtol=1e-9)
     gain = 0.5 * np.linalg.slogdet(A / 0.03)[1]
@@ -81,21 +81,20 @@ def test_one_row_on_the_identity_is_a_gaussian_process_with_students_t():
 def sampled(belief, x, count=200_000):
     """Values of the function at one setting, each of a row, a warp and a draw of its Student's t, or far."""
     rng, window = np.random.default_rng(9), belief.window
-    rows = [belief._at(x[None], belief.observed, (p,)) for p in belief.predictors]
-    w = len(window.warps)
-    which = rng.choice(len(rows) * w, size=count, p=belief.weights.ravel())
+    seen, w = belief._at(x[None], belief.observed, belief.predictors), len(window.warps)
+    which = rng.choice(len(belief.rows) * w, size=count, p=belief.weights.ravel())
     values = np.empty(count)
-    for i, (p, seen) in enumerate(zip(belief.predictors, rows, strict=True)):
+    for i, freedom in enumerate(belief.predictors.freedom.tolist()):
         for k, warp in enumerate(window.warps):
             some = which == i * w + k
-            t = seen.mean[0, k, 0] + seen.std[0, k, 0] * rng.standard_t(p.freedom, some.sum())
+            t = seen.mean[i, k, 0] + seen.std[i, k, 0] * rng.standard_t(freedom, some.sum())
             v = warp._back(warp.middle + warp.spread * t)[0]  # exactly, not as a straight line
             values[some] = v
     if belief._far is not None:
         (rate,), _ = place_rate(window, belief._far[0], x[None])
         df, location, scale = belief.sheaf.judged.scale.moments
         far = rng.random(count) < rate
-        of = rng.choice(len(rows), size=far.sum(), p=belief.shares)
+        of = rng.choice(len(belief.rows), size=far.sum(), p=belief.shares)
         values[far] = np.sinh(location[of] + scale[of] * rng.standard_t(df[of]))
     return values
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import multivariate_t
 from scipy.stats import t as student
 
-from driftwise.auto.follow import Following, inverses, noises_of, z_of
+from driftwise.auto.follow import Following, inverses
 from driftwise.auto.rows import LEVELS, MovingLevel
 from driftwise.auto.search import Pool
 from driftwise.auto.sheaf import CAUTION, FAR
@@ -146,7 +146,7 @@ def assert_same_rows(one, other, *, rows):
     for which in rows:
         i, j = sheaf.rows.index(which), other.rows.index(which)
         np.testing.assert_array_equal(sheaf.labels[i], other.labels[j])
-        np.testing.assert_allclose(z_of(sheaf, i), z_of(other, j), atol=1e-9)
+        np.testing.assert_allclose(sheaf.z[i], other.z[j], atol=1e-9)
         np.testing.assert_allclose(W[i], inverses(other.only([j]))[0][0], atol=1e-9, rtol=1e-9)
         np.testing.assert_allclose(sheaf.regular[i], other.regular[j], atol=1e-9)
         np.testing.assert_allclose(sheaf.log_density[i], other.log_density[j], atol=1e-9)
@@ -177,11 +177,11 @@ def test_w_is_the_inverse_of_the_factor():
     sheaf = followed.sheaf
     for i in range(len(ROWS)):
         A, start = dense(sheaf.rows[i], sheaf.window.data)
-        A = A[start:, start:] + np.diag(noises_of(sheaf, i))
-        W = followed.W[i]
+        A = A[start:, start:] + np.diag(sheaf.noises[i, start:])
+        W = followed.W[i, start:, start:]
         np.testing.assert_allclose(W @ A @ W.T, np.eye(len(A)), atol=1e-8)
         targets = np.where(sheaf.labels[i], 0.0, sheaf.window.targets)
-        np.testing.assert_allclose(W @ targets[:, start:].T, z_of(sheaf, i).T, atol=1e-8)
+        np.testing.assert_allclose(W @ targets[:, start:].T, sheaf.z[i, :, start:].T, atol=1e-8)
 
 
 def test_with_known_noise_the_rows_are_folded_anew():

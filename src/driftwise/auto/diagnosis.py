@@ -130,7 +130,7 @@ def diagnose(mixture: Mixture, space: Space) -> Diagnosis:
         gap=data.gap,
         noise=mixture.units[1] * float(np.sqrt(mixture.noise)),
         seen=len(data),
-        in_use=float(sum(p.weight.sum() * float(p.decay @ p.decay) for p in mixture.predictors)),
+        in_use=float(mixture.shares @ np.square(mixture.predictors.decay).sum(axis=1)),
         change=moving.change,
         alarm=moving.alarm,
         cycle=moving.cycle,

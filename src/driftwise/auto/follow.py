@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,12 +10,13 @@ import numpy as np
 
 from driftwise.auto.data import Observations
 from driftwise.auto.pieces import made_at_once
-from driftwise.auto.rows import Row
+from driftwise.auto.rows import Hypotheses, Row
 from driftwise.auto.search import FAINT, Pool, prior_of
-from driftwise.auto.sheaf import FAR, Sheaf, fold, targets_of
+from driftwise.auto.sheaf import Sheaf, fold, targets_of
 from driftwise.auto.weights import path
 from driftwise.auto.window import Readings
-from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower
+from driftwise.gp.linalg import cholesky, invert_lower
+from driftwise.gp.noise import LEAST
 from driftwise.records import Array
 
 SURPRISE = 4.0  # nats below the median of the last readings
@@ -27,7 +29,7 @@ class Following:
     """Rows after all readings so far, with W for each; `known` readings were those of the search."""
 
     sheaf: Sheaf
-    W: tuple[Array, ...]
+    W: Array  # L⁻¹, 0 before a row's first reading: (R, n, n)
     start: Array  # the weights after the search: (R, w)
     known: int
     jitter: float = 0.0
@@ -52,17 +54,12 @@ class Following:
         if window.data.known_std is not None:
             return self._refolded(window)
         new = len(window) - 1
-        T, K = window.in_time(sheaf.rows, new), dict[object, Array]()
-        added, variances, errors = [], np.empty(len(sheaf)), np.empty((len(sheaf), len(window.warps)))
-        for i, (row, W) in enumerate(zip(sheaf.rows, self.W, strict=True)):
-            key = row.kernel, row.bends
-            if key not in K:
-                K[key] = window.in_space(sheaf.table, row, new)
-            [k] = window.covariance(row, K[key], T, new)
-            new_row = W @ k[:-1]
-            variances[i] = max(k[-1] - float(new_row @ new_row), 1e-10) + window.noises(row)[-1]
-            errors[i] = targets_of(sheaf.table, window, row)[:, -1] - self.z[i] @ new_row
-            added.append(new_row)
+        k = covariances(sheaf.table, window, sheaf.rows, new)[:, 0]
+        z = (self.W @ k[:, :-1, None])[:, :, 0]
+        noises = np.array([window.noises(row)[-1] for row in sheaf.rows])
+        variances = np.maximum(k[:, -1] - np.square(z).sum(axis=1), LEAST) + noises
+        targets = np.array([targets_of(sheaf.table, window, row)[:, -1] for row in sheaf.rows])
+        errors = targets - (sheaf.z @ z[:, :, None])[:, :, 0]
         made = Sheaf(
             sheaf.table,
             window,
@@ -71,24 +68,19 @@ class Following:
             np.concatenate([sheaf.errors, errors[:, :, None]], axis=2),
             np.hstack([sheaf.labels, np.zeros((len(sheaf), 1), dtype=bool)]),
         )
-        labels = made.labels.copy()
-        labels[:, -1] = made.judged.far[:, -1]
-        made = replace(made, labels=labels) if labels[:, -1].any() else made
-        pivots = np.sqrt(variances + FAR * labels[:, -1])
-        grown = tuple(
-            extend_inverse_lower(W, r[None, :], np.array([[1 / p]]))
-            for W, r, p in zip(self.W, added, pivots, strict=True)
-        )
-        return replace(self, sheaf=made, W=grown)
+        if made.judged.far[:, -1].any():
+            labels = made.labels.copy()
+            labels[:, -1] = made.judged.far[:, -1]
+            made = replace(made, labels=labels)
+        W = np.zeros((len(sheaf), new + 1, new + 1))
+        W[:, :new, :new], W[:, new, new] = self.W, 1 / np.sqrt(made.pivots[:, -1])
+        W[:, new, :new] = -W[:, new, new, None] * (z[:, None, :] @ self.W)[:, 0]
+        return replace(self, sheaf=made, W=W)
 
     def _refolded(self, window: Readings) -> Following:
         """Where noise is known the scales of all rows change with each reading, and so do all factors."""
         sheaf = made_at_once(fold(self.sheaf.table, window, self.sheaf.rows, np.zeros(len(window), dtype=bool)))
         return replace(self, sheaf=sheaf, W=inverses(sheaf)[0])
-
-    @cached_property
-    def z(self) -> list[Array]:
-        return [z_of(self.sheaf, i) for i in range(len(self.sheaf))]
 
     @property
     def surprised(self) -> bool:
@@ -108,23 +100,23 @@ class Following:
         if not rows:
             return self
         made = made_at_once(fold(table, window, fresh, np.zeros(len(window), dtype=bool)))
-        sheaf, W = self.sheaf.beside(made), [*self.W, *inverses(made)[0]]
+        sheaf, W = self.sheaf.beside(made), [self.W, inverses(made)[0]]
         for row in (row for row in rows if row.shift):
             one = self._shifted(head, row)
-            sheaf, W = sheaf.beside(one.sheaf), [*W, *one.W]
+            sheaf, W = sheaf.beside(one.sheaf), [*W, one.W]
         start = np.vstack([self.start, np.zeros((len(rows), self.start.shape[1]))])
-        return replace(self, sheaf=sheaf, W=tuple(W), start=start)
+        return replace(self, sheaf=sheaf, W=np.concatenate(W), start=start)
 
     def _shifted(self, head: int, row: Row) -> Following:
         """The row `head` with a shift since the search: the same up to its date, and then folded on."""
-        data, first = self.window.data, int(self.sheaf.first[head])
+        data = self.window.data
         place, one = data.place(row.shift), self.sheaf.only([head])
         before = replace(self.window, data=data.only(np.arange(place)))
         sheaf = Sheaf(
             one.table, before, (row,), one.variances[:, :place], one.errors[:, :, :place], one.labels[:, :place]
         )
-        W = self.W[head][: place - first, : place - first]
-        made = Following(sheaf, (W,), np.ones((1, len(self.window.warps))), place)
+        W = self.W[head, :place, :place]
+        made = Following(sheaf, W[None], np.ones((1, len(self.window.warps))), place)
         for i in range(place, len(data)):
             made = made._joined(data.only(np.arange(i, i + 1)))
         return made
@@ -136,7 +128,7 @@ class Following:
         return np.asarray(path(self.sheaf, prior, self.start, self.known)[-1])
 
     @cached_property
-    def leading(self) -> tuple[Sheaf, tuple[Array, ...], Array]:
+    def leading(self) -> tuple[Sheaf, Array, Array]:
         """The rows that are heard, W for each, and the weights, heaviest first.
 
         With one reading after it a change cannot be told from a far reading: it carries its weight and is not heard.
@@ -150,35 +142,26 @@ class Following:
         before = [i for i in order.tolist() if not sheaf.rows[i].since and i not in heard][:1]
         order = np.append(heard, before[: int(all(sheaf.rows[i].since for i in heard))]).astype(np.intp)
         kept = weights[order]
-        return sheaf.only(order), tuple(W[i] for i in order), kept / kept.sum()
+        return sheaf.only(order), W[order], kept / kept.sum()
 
 
-def inverses(sheaf: Sheaf) -> tuple[tuple[Array, ...], float]:
-    """W = L⁻¹ of every row, and the largest jitter."""
-    window, made, jitter = sheaf.window, [], 0.0
-    T, K = window.in_time(sheaf.rows), dict[object, Array]()
-    for i, row in enumerate(sheaf.rows):
-        key = row.kernel, row.bends
-        if key not in K:
-            K[key] = window.in_space(sheaf.table, row)
-        L, more = cholesky(window.covariance(row, K[key], T), noises_of(sheaf, i))
-        made.append(np.asfortranarray(invert_lower(L)))
+def inverses(sheaf: Sheaf) -> tuple[Array, float]:
+    """W = L⁻¹ of every row, 0 before its first reading, (R, n, n), and the largest jitter."""
+    made, jitter = covariances(sheaf.table, sheaf.window, sheaf.rows), 0.0
+    for i, f in enumerate(sheaf.first.tolist()):
+        L, more = cholesky(made[i, f:, f:], sheaf.noises[i, f:])
+        made[i, f:, f:] = invert_lower(L)
         jitter = max(jitter, more)
-    return tuple(made), jitter
+    return made, jitter
 
 
-def noises_of(sheaf: Sheaf, i: int) -> Array:
-    """What is on the diagonal of a row's matrix beside the covariance."""
-    f = int(sheaf.first[i])
-    far, assumed = FAR * sheaf.labels[i, f:], sheaf.window.noises(sheaf.rows[i])[f:]
-    if sheaf.known is None:
-        return assumed + far
-    known = sheaf.known[i, f:] * sheaf.variances[i, f:]
-    return np.where(known > 0, known, assumed) + far
-
-
-def z_of(sheaf: Sheaf, i: int) -> Array:
-    """z of a row, with 0 in the place of far readings: (w, n − first)."""
-    f, far = int(sheaf.first[i]), sheaf.labels[i]
-    left = np.where(far, targets_of(sheaf.table, sheaf.window, sheaf.rows[i]), 0.0) if far.any() else 0.0
-    return np.asarray(((sheaf.errors[i] - left) / np.sqrt(sheaf.variances[i] + FAR * far))[:, f:])
+def covariances(table: Hypotheses, window: Readings, rows: Sequence[Row], new: int = 0) -> Array:
+    """Of the readings from index `new` on with all, for every row, 0 before its first reading: (R, n − new, n)."""
+    T, K = window.in_time(rows, new), dict[object, Array]()
+    made = np.zeros((len(rows), len(window) - new, len(window)))
+    for each, row in zip(made, rows, strict=True):
+        key, first = (row.kernel, row.bends), window.first(row)
+        if key not in K:
+            K[key] = window.in_space(table, row, new)
+        each[max(first - new, 0) :, first:] = window.covariance(row, K[key], T, new)
+    return made

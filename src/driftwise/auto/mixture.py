@@ -13,24 +13,24 @@ A level that moves on its own is in all of these: how large it is beside the fun
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from driftwise.auto.data import Observations
 from driftwise.auto.far import place_rate
-from driftwise.auto.follow import noises_of, z_of
+from driftwise.auto.follow import covariances
 from driftwise.auto.horizon import bonus
 from driftwise.auto.rows import Row
-from driftwise.auto.sheaf import FAR, Sheaf
+from driftwise.auto.sheaf import Sheaf
 from driftwise.auto.window import SHIFT, Readings, in_time
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
 from driftwise.gp.slopes import weighted_gradient
-from driftwise.gp.time_kernels import TimeKernel
 from driftwise.records import Array, Point
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
@@ -41,36 +41,40 @@ BISECTIONS = 36  # of an interval of 120 in arsinh units: to 2e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Predictor:
-    """One row at one time."""
+class Predictors:
+    """E rows at one time, on w warps, n readings and pending settings; 0 before a row's first reading."""
 
-    row: Row
-    first: int
-    weight: Array  # of each warp: (w,)
-    alpha: Array  # A⁻¹t: (w, n − first)
-    scale: Array  # s: (w,)
-    freedom: float  # 2a
-    decay: Array  # ρ: (n − first + pending,)
+    kernels: tuple[Kernel, ...]
+    which: NDArray[np.intp]  # the kernel of each row: (E,)
+    weight: Array  # (E, w)
+    alpha: Array  # A⁻¹t: (E, w, n)
+    scale: Array  # s: (E, w)
+    freedom: Array  # 2a: (E,)
+    decay: Array  # ρ: (E, n)
     level: Array  # v k_h(now, t_s), the same
-    level_variance: float
-    W: Array  # with the pending settings
-    bonus: float
+    level_variance: Array  # (E,)
+    W: Array  # (E, n, n)
+    bonus: Array  # (E,)
+
+    def heaviest(self, count: int) -> Predictors:
+        parts = {each.name: getattr(self, each.name)[:count] for each in fields(self) if each.name != "kernels"}
+        return replace(self, **parts)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
     """Rows at some settings X: μ (E, w, m), σ (E, w, m), v (E, m, n), σ without scale (E, m)."""
 
-    predictors: tuple[Predictor, ...]
+    predictors: Predictors
     mean: Array
     std: Array
-    v: list[Array]
+    v: Array
     plain: Array
 
-    @cached_property
+    @property
     def weight(self) -> Array:
         """(E, w, 1)."""
-        return np.array([p.weight for p in self.predictors])[:, :, None]
+        return self.predictors.weight[:, :, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,7 @@ class Mixture:
     """The belief at time `now`. A `Belief`, in standardised rewards."""
 
     sheaf: Sheaf
-    W: tuple[Array, ...]
+    W: Array  # (R, n, n)
     weights: Array  # (R, w), heaviest rows first
     now: float
     pending: tuple[Point, ...] = ()
@@ -115,7 +119,7 @@ class Mixture:
             return self
         weights = self.weights[rows] / self.weights[rows].sum()
         then = float(self.data.at[0])
-        return replace(self, sheaf=self.sheaf.only(rows), W=tuple(self.W[i] for i in rows), weights=weights, now=then)
+        return replace(self, sheaf=self.sheaf.only(rows), W=self.W[rows], weights=weights, now=then)
 
     @property
     def units(self) -> tuple[float, float]:
@@ -136,11 +140,8 @@ class Mixture:
     @property
     def information_gain(self) -> float:
         """½ ln det(I + K/λ), averaged over the rows."""
-        pivots = self.sheaf.variances + FAR * self.sheaf.labels
-        gains = [
-            0.5 * float(np.log(pivots[i, f:] / noises_of(self.sheaf, i)).sum())
-            for i, f in enumerate(self.sheaf.first.tolist())
-        ]
+        ratios = self.sheaf.pivots / self.sheaf.noises
+        gains = [0.5 * float(np.log(ratios[i, f:]).sum()) for i, f in enumerate(self.sheaf.first.tolist())]
         return max(float(self.shares @ gains), 0.0)
 
     # --- what it says -------------------------------------------------------------------------------------------
@@ -161,7 +162,8 @@ class Mixture:
         for rows, seen in self._evaluated(X, 1.0):
             of_mean = [np.zeros_like(seen.mean) for _ in range(4)]
             total, squares = np.zeros(seen.mean.shape[2]), np.zeros(seen.mean.shape[2])
-            wide = np.array([(p.freedom / max(p.freedom - 2, 0.5)) ** 0.5 for p in seen.predictors])[:, None, None]
+            freedom = seen.predictors.freedom[:, None, None]
+            wide = np.sqrt(freedom / np.maximum(freedom - 2, 0.5))
             for node, part in zip(NODES, PARTS, strict=True):
                 value, slope = self._value(seen.mean + node * wide * seen.std)
                 weight = part * seen.weight
@@ -201,7 +203,7 @@ class Mixture:
         less, more = np.empty(len(X)), np.empty(len(X))
         for rows, seen in parts:
             t = np.array([warp.target(values[rows]) for warp in self.window.warps])  # (w, m)
-            freedom = np.array([p.freedom for p in seen.predictors])[:, None, None]
+            freedom = seen.predictors.freedom[:, None, None]
             with np.errstate(invalid="ignore"):
                 z = np.clip((t[None] - seen.mean) / np.maximum(seen.std, 1e-12), -1e12, 1e12)
             less[rows] = (seen.weight * stdtr(freedom, z)).sum(axis=(0, 1))
@@ -237,7 +239,7 @@ class Mixture:
     def _optimism(self, X: Array, beta: float, least: float, *, slopes: bool) -> tuple[Array, Array]:
         total, gradient = np.empty(len(X)), np.zeros_like(X)
         for rows, seen in self._evaluated(X, least):
-            wide = beta * np.array([p.bonus for p in seen.predictors])[:, None, None]
+            wide = beta * seen.predictors.bonus[:, None, None]
             value, slope = self._value(seen.mean + wide * seen.std)
             share = seen.weight / seen.weight.sum()
             total[rows] = (share * value).sum(axis=(0, 1))
@@ -287,90 +289,93 @@ class Mixture:
         return self.data.followed_by(Observations(numbers, at, X, y, self.data.frame))
 
     @cached_property
-    def predictors(self) -> tuple[Predictor, ...]:
-        now, window = self.data.clock_at(self.now), replace(self.window, data=self._with_pending)
-        T = in_time(self.rows, np.array([now]), window.data.clock)
-        return tuple(self._predictor(i, row, now, window, T) for i, row in enumerate(self.rows))
-
-    def _predictor(self, i: int, row: Row, now: float, window: Readings, T: Mapping[TimeKernel, Array]) -> Predictor:
-        f = int(self.sheaf.first[i])
-        decay, level, variance = T[row.time][0, f:], np.zeros(len(window) - f), 0.0
-        if row.level is not None:
-            level, variance = row.level.variance * T[row.level.time][0, f:], row.level.variance
-        if row.shift and len(window):
-            place = window.data.place(row.shift)
-            if place < len(window) and window.data.clock[place] <= now:
-                level = level.copy()
-                level[place:] += SHIFT
-                variance += SHIFT
+    def predictors(self) -> Predictors:
+        now, data, rows = self.data.clock_at(self.now), self._with_pending, self.rows
+        n, window = len(self.data), replace(self.window, data=data)
+        T, first = in_time(rows, np.array([now]), data.clock), self.sheaf.first
+        alive = np.arange(len(data)) >= first[:, None]
+        level, variance = np.zeros((len(rows), len(data))), np.zeros(len(rows))
+        for i, row in enumerate(rows):
+            if row.level is not None:
+                level[i], variance[i] = row.level.variance * T[row.level.time][0], row.level.variance
+            if row.shift and len(data):
+                place = data.place(row.shift)
+                if place < len(data) and data.clock[place] <= now:
+                    level[i, place:] += SHIFT
+                    variance[i] += SHIFT
+        alpha = np.zeros((*self.weights.shape, len(data)))
+        alpha[:, :, :n] = self.sheaf.z @ self.W
+        newest = int(data.numbers[n - 1]) if n else 0
+        ages = [newest - int(data.numbers[f]) if n > f else 0 for f in first.tolist()]
+        keys = [(row.kernel, row.bends) for row in rows]
+        kernels = {key: self.sheaf.table.kernel(row) for key, row in zip(keys, rows, strict=True)}
         a, b = self.sheaf.scales
-        alpha, W = z_of(self.sheaf, i) @ self.W[i], self.W[i]
-        if self.pending:
-            W = self._imagined(row, W, window)
-        age = int(window.data.numbers[-1] - window.data.numbers[f]) if len(self) > f else 0
-        scale = np.sqrt(b[i, :, -1] / a[i, -1])
-        return Predictor(
-            row, f, self.weights[i], alpha, scale, 2 * float(a[i, -1]), decay, level, variance, W, bonus(row, age)
+        return Predictors(
+            kernels=tuple(kernels.values()),
+            which=np.array([list(kernels).index(key) for key in keys], dtype=np.intp),
+            weight=self.weights,
+            alpha=alpha,
+            scale=np.sqrt(b[:, :, -1] / a[:, -1, None]),
+            freedom=2 * a[:, -1],
+            decay=np.array([T[row.time][0] for row in rows]) * alive,
+            level=level * alive,
+            level_variance=variance,
+            W=self._imagined(window) if self.pending else self.W,
+            bonus=np.array([bonus(row, age) for row, age in zip(rows, ages, strict=True)]),
         )
 
-    def _imagined(self, row: Row, W: Array, window: Readings) -> Array:
-        new = len(self.data)
-        A = window.covariance(row, window.in_space(self.sheaf.table, row, new), window.in_time([row], new), new)
-        n = len(W)
-        V = A[:, :n] @ W.T
-        C, _ = cholesky(A[:, n:] - V @ V.T, np.full(len(A), row.noise))
-        return extend_inverse_lower(W, V, invert_lower(C))
+    def _imagined(self, window: Readings) -> Array:
+        """W with the pending settings: (R, n + p, n + p)."""
+        n, W = len(self.data), np.zeros((len(self.rows), len(window), len(window)))
+        A = covariances(self.sheaf.table, window, self.rows, n)
+        for i, (row, old, new) in enumerate(zip(self.rows, self.W, A, strict=True)):
+            V = new[:, :n] @ old.T
+            C, _ = cholesky(new[:, n:] - V @ V.T, np.full(len(new), row.noise))
+            W[i] = extend_inverse_lower(old, V, invert_lower(C))
+        return W
 
-    @cached_property
-    def _kernels(self) -> dict[object, Kernel]:
-        return {(row.kernel, row.bends): self.sheaf.table.kernel(row) for row in self.rows}
-
-    def _heaviest(self, least: float) -> tuple[Predictor, ...]:
+    def _heaviest(self, least: float) -> Predictors:
         if least >= 1.0:
             return self.predictors
         enough = 1 + int(np.searchsorted(np.cumsum(self.shares), least - 1e-9))
-        return self.predictors[: min(enough, MOST)]
+        return self.predictors.heaviest(min(enough, MOST))
 
     def _evaluated(self, X: Array, least: float) -> Iterator[tuple[slice, Evaluated]]:
         predictors, points = self._heaviest(least), self._with_pending.X
-        size = max(BLOCK // (len(predictors) * max(len(points), 1)), 1)
+        size = max(BLOCK // (len(predictors.which) * max(len(points), 1)), 1)
         for start in range(0, len(X), size):
             rows = slice(start, start + size)
             yield rows, self._at(X[rows], points, predictors)
 
-    def _at(self, X: Array, points: Array, predictors: tuple[Predictor, ...]) -> Evaluated:
-        kernels = {(p.row.kernel, p.row.bends) for p in predictors}
-        K = {key: (self._kernels[key](X, points), self._kernels[key].diagonal(X)) for key in kernels}
-        means, plain, vs = [], [], []
-        for p in predictors:
-            k, prior = K[p.row.kernel, p.row.bends]
-            k = k[:, p.first :] * p.decay
-            if p.level_variance:
-                k, prior = k + p.level, prior + p.level_variance
-            mean = p.alpha @ k[:, : p.alpha.shape[1]].T
-            known = self.sheaf.table.mean(p.row, X)
-            means.append(mean if known is None else mean + known)
-            v = times_lower(k, p.W)
-            variance = prior - np.einsum("mn,mn->m", v, v)
-            plain.append(np.sqrt(np.maximum(np.minimum(variance, prior), 0.0)))  # rounding can leave −1e−17
-            vs.append(v)
-        sigma = np.array(plain)
-        std = np.array([p.scale for p in predictors])[:, :, None] * sigma[:, None, :]
-        return Evaluated(predictors, np.array(means), std, vs, sigma)
+    def _at(self, X: Array, points: Array, p: Predictors) -> Evaluated:
+        used = np.unique(p.which)
+        K, prior = np.zeros((len(p.kernels), len(X), len(points))), np.zeros((len(p.kernels), len(X)))
+        for g in used.tolist():
+            K[g], prior[g] = p.kernels[g](X, points), p.kernels[g].diagonal(X)
+        k = K[p.which] * p.decay[:, None, :] + p.level[:, None, :]
+        variances = prior[p.which] + p.level_variance[:, None]
+        mean = p.alpha @ k.swapaxes(1, 2)
+        for e, row in enumerate(self.rows[: len(k)]):
+            known = self.sheaf.table.mean(row, X)
+            if known is not None:
+                mean[e] += known
+        v = times_lower(k, p.W)
+        left = variances - np.einsum("emn,emn->em", v, v)
+        sigma = np.sqrt(np.clip(left, 0.0, variances))  # rounding can leave −1e−17
+        return Evaluated(p, mean, p.scale[:, :, None] * sigma[:, None, :], v, sigma)
 
     def _gradient(self, X: Array, seen: Evaluated, on_mean: Array, on_std: Array) -> Array:
         """Σ on_mean ∇μ + on_std ∇σ, with ∇μ = αᵀ∂k and ∇σ = s (½∂k(x, x) − (A⁻¹k)ᵀ∂k)/σ: (m, d)."""
-        points, m = np.vstack([self._with_pending.X, X]), len(X)
-        n = len(points) - m
-        C: dict[object, Array] = {}
-        for e, p in enumerate(seen.predictors):
-            steep = (on_std[e] * p.scale[:, None]).sum(axis=0) / np.maximum(seen.plain[e], 1e-12)  # (m,)
-            c = -steep[:, None] * times_lower(seen.v[e], p.W, transposed=True)
-            c[:, : p.alpha.shape[1]] += on_mean[e].T @ p.alpha
-            total = C.setdefault((p.row.kernel, p.row.bends), np.zeros((m, n + m)))
-            total[:, p.first : n] += c * p.decay
-            total[np.arange(m), n + np.arange(m)] += steep
-        return np.sum([weighted_gradient(self._kernels[key], X, points, c) for key, c in C.items()], axis=0)
+        p, points = seen.predictors, np.vstack([self._with_pending.X, X])
+        steep = (on_std * p.scale[:, :, None]).sum(axis=1) / np.maximum(seen.plain, 1e-12)  # (E, m)
+        c = on_mean.swapaxes(1, 2) @ p.alpha - steep[:, :, None] * times_lower(seen.v, p.W, transposed=True)
+        c *= p.decay[:, None, :]
+        total = np.zeros_like(X)
+        for g in np.unique(p.which).tolist():
+            its = p.which == g
+            whole = np.hstack([c[its].sum(axis=0), np.diag(steep[its].sum(axis=0))])
+            total += weighted_gradient(p.kernels[g], X, points, whole)
+        return total
 
 
 @dataclass(frozen=True, eq=False)

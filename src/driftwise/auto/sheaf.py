@@ -89,6 +89,30 @@ class Sheaf:
         """log p(y_i | those before), far or not: (R, w, n), 0 before a row's first reading."""
         return self.judged.log_density
 
+    @cached_property
+    def pivots(self) -> Array:
+        """L_ii²: (R, n)."""
+        return self.variances + FAR * self.labels
+
+    @cached_property
+    def z(self) -> Array:
+        """L⁻¹t, with 0 in the place of far readings and before a row's first: (R, w, n)."""
+        z = self.errors / np.sqrt(self.pivots)[:, None, :]
+        for i in np.flatnonzero(self.labels.any(axis=1)).tolist():
+            far = self.labels[i]
+            left = targets_of(self.table, self.window, self.rows[i])[:, far]
+            z[i][:, far] = (self.errors[i][:, far] - left) / np.sqrt(self.pivots[i, far])
+        return z * self._alive[:, None, :]
+
+    @cached_property
+    def noises(self) -> Array:
+        """What is on the diagonal of each row's matrix beside the covariance: (R, n)."""
+        assumed = np.array([self.window.noises(row) for row in self.rows])
+        if self.known is not None:
+            known = self.known * self.variances
+            assumed = np.where(known > 0, known, assumed)
+        return assumed + FAR * self.labels
+
     def only(self, rows: Sequence[int] | NDArray[np.intp]) -> Sheaf:
         rows = np.asarray(rows, dtype=np.intp)
         return replace(

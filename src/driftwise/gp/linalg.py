@@ -94,13 +94,19 @@ def invert_lower(L: Array) -> Array:
 
 
 def times_lower(X: Array, W: Array, *, transposed: bool = False) -> Array:
-    """X Wᵀ for lower triangular W, or `transposed` X W: half the work of a full product, unless X has few rows."""
-    if not len(W):
+    """X Wᵀ for lower triangular W, or `transposed` X W: half the work of a full product, unless X has few rows.
+
+    Both may be stacks of matrices, (e, m, n) and (e, n, n), the latter in C's order.
+    """
+    if not W.shape[-1]:
         return X
-    if len(X) <= (THIN_TRANSPOSED if transposed else THIN):
-        return X @ (W if transposed else W.T)
-    product: Array = blas.dtrmm(1.0, W, X.T, lower=1, trans_a=transposed)
-    return product.T
+    if X.shape[-2] <= (THIN_TRANSPOSED if transposed else THIN):
+        return X @ (W if transposed else W.swapaxes(-1, -2))
+    if X.ndim == 2:
+        product: Array = blas.dtrmm(1.0, W, X.T, lower=1, trans_a=transposed)
+        return product.T
+    # BLAS takes matrices in Fortran's order without copying them, and Wᵀ is one of these
+    return np.stack([blas.dtrmm(1.0, w.T, x.T, lower=0, trans_a=not transposed).T for x, w in zip(X, W, strict=True)])
 
 
 def extend_inverse_lower(W: Array, V: Array, C: Array) -> Array:
