@@ -39,8 +39,8 @@ def test_each_change_is_there_once_with_its_date(seed, dates):
     found = watched(seed, dates).changes
     assert len(found) == len(dates)
     for change, date in zip(found, dates, strict=True):
-        assert abs(change.number - date) <= 3
-        assert date <= change.noticed <= date + 12
+        assert abs(change.number - date) <= 4
+        assert date <= change.noticed <= date + 16
         assert change.taken_back is None
         assert change.probability > 0.5
 

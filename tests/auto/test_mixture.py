@@ -8,7 +8,7 @@ from scipy.stats import t as student
 
 from driftwise.auto.far import place_rate
 from driftwise.auto.follow import inverses
-from driftwise.auto.mixture import Mixture
+from driftwise.auto.mixture import CAUTION, Mixture
 from driftwise.auto.rows import LEVELS, MovingLevel
 from driftwise.auto.warps import Standard
 from oracles import finite_difference
@@ -61,6 +61,7 @@ def test_one_row_on_the_identity_is_a_gaussian_process_with_students_t():
     mean, std = belief.predict(X)
     np.testing.assert_allclose(mean, k.T @ np.linalg.solve(A, data.y), atol=1e-9)
     variance = 1.3 - np.einsum("nm,nm->m", k, np.linalg.solve(A, k))
+    variance *= 1 + CAUTION / belief.window.places
     a, b = TABLE.strength + 15, belief.sheaf.scales[1][0, 0, -1]
     assert b == pytest.approx(belief.sheaf.scales[1][0, 0, 0] + 0.5 * data.y @ np.linalg.solve(A, data.y))
     np.testing.assert_allclose(std, np.sqrt(b / (a - 1) * variance), rtol=1e-9)

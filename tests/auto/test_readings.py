@@ -150,5 +150,5 @@ def test_some_steps_after_three_wrong_readings_nothing_has_changed():
         assert not study.alarm or 50 <= t < 58  # a change and three wrong readings look alike at first
         if t >= 58:
             assert abs(study.recommend().params["x"] - 0.6) < 0.1
-    # after two of them it may look elsewhere, whether all has changed
-    assert np.sum(np.abs(np.array(asked[51:]) - 0.6) > 0.15) <= 2
+    # after two of them it may look elsewhere, whether all has changed, and stay while it seems better there
+    assert np.sum(np.abs(np.array(asked[51:]) - 0.6) > 0.15) <= 5

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from driftwise.auto.follow import Following, inverses
 from driftwise.auto.rows import LEVELS, MovingLevel
 from driftwise.auto.search import Pool
-from driftwise.auto.sheaf import CAUTION, FAR
+from driftwise.auto.sheaf import FAR
 from driftwise.auto.window import SHIFT, Readings
 from worlds import KERNELS, TABLE, TIMES, first, folded, observations, row, sheaf_of
 
@@ -57,7 +57,7 @@ def test_forecasts_are_those_of_dense_algebra_with_students_t(i, far):
     sheaf = sheaf_of(observations(30, far=far), ROWS)
     window, strength = sheaf.window, TABLE.strength
     assert set(np.flatnonzero(sheaf.labels[i])) >= set(far)
-    a, b = strength, np.full(len(window.warps), strength * (1 + CAUTION / window.places))
+    a, b = strength, np.full(len(window.warps), strength)
     for j, mean, variance in forecasts(sheaf, i):
         errors = window.targets[:, j] - mean
         assert sheaf.variances[i, j] == pytest.approx(variance)
@@ -77,12 +77,11 @@ def test_the_densities_of_all_readings_are_a_multivariate_t(lowest):
     window, strength = sheaf.window, TABLE.strength
     assert len(window.warps) == (2 if lowest is None else 3)
     assert not sheaf.labels.any()
-    shape = 1 + CAUTION / window.places
     for i, one in enumerate(ROWS):
         A, start = dense(one, window.data)
         A = (A + one.noise * np.eye(25))[start:, start:]
         for w, targets in enumerate(window.targets[:, start:]):
-            closed = multivariate_t(shape=shape * A, df=2 * strength).logpdf(targets)
+            closed = multivariate_t(shape=A, df=2 * strength).logpdf(targets)
             slopes = window.log_slopes[w, start:].sum()
             assert sheaf.regular[i, w, start:].sum() == pytest.approx(closed + slopes)
 

@@ -25,9 +25,10 @@ def slowly(sheaf, prior, start, known):
     """What the module says, weight by weight."""
     R, w = start.shape
     v, out = start / start.sum(), []
-    rows, n, dates = sheaf.rows, len(sheaf.window), sorted({r.date for r in sheaf.rows if r.date})
+    rows, n = sheaf.rows, len(sheaf.window)
     own = np.where(prior.sum(axis=1, keepdims=True) > 0, prior, 1.0)
     alive = [start[r].sum() > 0 for r in range(R)]
+    happened = [(part, at) for part in ("since", "shift") for at in sorted({getattr(r, part) for r in rows} - {0})]
 
     def kin(r):
         one = rows[r]
@@ -37,8 +38,9 @@ def slowly(sheaf, prior, start, known):
         return rows[r].kernel, rows[r].bends, rows[r].level
 
     for i in range(known, n):
-        for date in dates:
-            new = [r for r in range(R) if rows[r].date == date and not start[r].sum()]
+        for part, date in happened:
+            dates = {at for kind, at in happened if kind == part}
+            new = [r for r in range(R) if getattr(rows[r], part) == date and not start[r].sum()]
             if sheaf.window.data.place(date) == i and new:
                 share = min(HAZARD * max((n - known) / len(dates), 1.0), MOST_ENTERING)
                 parts = np.array(
@@ -101,13 +103,15 @@ def test_the_prior_prices_what_rows_assume_and_dates_have_none():
     assert (prior[4:] == 0).all()
 
 
-def test_what_happens_at_a_date_is_equally_likely_for_all_its_rows():
+def test_a_new_function_is_as_likely_as_another_level():
     rows = (row(), *TABLE.dated(row(), 11))
+    new = [each.since > 0 for each in rows]
     sheaf = sheaf_of(DATA, rows)
     prior = prior_of(rows, 2)
     entered = path(sheaf, prior, prior, 0)[10].sum(axis=1)
     share = HAZARD * 26
-    np.testing.assert_allclose(entered, [1 - share, *[share / (len(rows) - 1)] * (len(rows) - 1)])
+    each = share * (1 - share) / sum(new)  # and the one shift, which enters after them
+    np.testing.assert_allclose(entered, [(1 - share) ** 2, *[each] * sum(new), share])
 
 
 def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
@@ -115,9 +119,9 @@ def test_rows_enter_at_their_dates_with_the_hazard_of_all_since_the_last():
     prior = prior_of(ROWS, 2)
     found = entries(sheaf, prior, 0)
     assert sorted(found) == [10, 15]
-    assert [found[place][1] for place in (10, 15)] == [HAZARD * 26 / 2] * 2
+    assert [[share for _, share in found[place]] for place in (10, 15)] == [[HAZARD * 26], [HAZARD * 26]]
     entered = path(sheaf, prior, prior, 0)
     assert (entered[9, 4:] == 0).all()
-    assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 13)
+    assert entered[10, 4:6].sum() == pytest.approx(HAZARD * 26)
     assert (entered[14, 6] == 0).all()
-    assert entered[15, 6].sum() == pytest.approx(HAZARD * 13)
+    assert entered[15, 6].sum() == pytest.approx(HAZARD * 26)

@@ -1,6 +1,7 @@
 """The belief of all rows together: a mixture of Gaussian processes on several scales, and of far readings.
 
-For row e and warp w, with forgetting ρ_e = k_T(now, t_s), k_e = ρ_e∘k(x) and the row's scale s² = b/a:
+For row e and warp w, with forgetting ρ_e = k_T(now, t_s), k_e = ρ_e∘k(x) and the row's scale s² = (1 + CAUTION/p) b/a
+after readings at p places:
 
     μ_ew = k_eᵀA_e⁻¹t_w,    σ_ew² = s_ew² (k(x, x) − |W_e k_e|²),    f = value_w(μ_ew + σ_ew·Student's t)
 
@@ -36,6 +37,9 @@ from driftwise.records import Array, Point
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
 SCANNING, CLIMBING = 0.98, 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
 HEARD, MOST = 0.98, 8  # share of the weight, and number, of the rows that choose
+# A few places at which rewards differ little do not show that they are alike elsewhere, however often they are read, and
+# a policy reads where the function is flat: with p places the variance of what is said is 1 + CAUTION/p times the row's.
+CAUTION = 4.0
 NODES, PARTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)  # of Gauss and Hermite
 BISECTIONS = 36  # of an interval of 120 in arsinh units: to 2e-9
 
@@ -315,7 +319,7 @@ class Mixture:
             which=np.array([list(kernels).index(key) for key in keys], dtype=np.intp),
             weight=self.weights,
             alpha=alpha,
-            scale=np.sqrt(b[:, :, -1] / a[:, -1, None]),
+            scale=np.sqrt(b[:, :, -1] / a[:, -1, None] * (1 + CAUTION / self.window.places)),
             freedom=2 * a[:, -1],
             decay=np.array([T[row.time][0] for row in rows]) * alive,
             level=level * alive,

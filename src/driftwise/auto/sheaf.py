@@ -26,9 +26,6 @@ from driftwise.gp.linalg import cholesky, solve_lower, whitened
 from driftwise.gp.noise import LEAST
 from driftwise.records import Array
 
-# A few places at which rewards differ little do not show that they are alike elsewhere, and a policy reads where the
-# function is flat: with p places the prior of the scale is 1 + CAUTION/p.
-CAUTION = 4.0
 FAR = 1e4  # the noise of a far reading, relative to the function's variance
 PASSES = 12  # over the readings of a row, each of which gets at least one more label right
 CLOSE = 20.0  # nats behind the best: further back, what is called far makes no difference
@@ -69,7 +66,6 @@ class Sheaf:
             squares = p[:, None, :] * (squares - (counts * self.known)[:, None, :])
             counts = counts * p * p
         a, b = (self.table.strength + 0.5 * _sums_before(each) for each in (counts, squares))
-        b = b + self.table.strength * CAUTION / self.window.places
         return a, b if self.known is None else np.maximum(b, FAINTEST * a[:, None, :])
 
     @cached_property

@@ -39,8 +39,7 @@ def path(sheaf: Sheaf, prior: Array, start: Array, known: int) -> Array:
     alive = start.sum(axis=1) > 0
     out, v = np.empty((n + 1, R, w)), start / start.sum()
     for i in range(n):
-        if i in entering:
-            new, share = entering[i]
+        for new, share in entering.get(i, ()):
             v = _entered(v, new, share, undated, kinds)
             alive = alive | new
         out[i] = v
@@ -57,18 +56,20 @@ def numbered(keys: Sequence[Hashable]) -> tuple[NDArray[np.intp], int]:
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.intp), len(numbers)
 
 
-def entries(sheaf: Sheaf, start: Array, known: int) -> dict[int, tuple[NDArray[np.bool_], float]]:
-    """When rows without weight enter, which, and with which share of all the weight.
+def entries(sheaf: Sheaf, start: Array, known: int) -> dict[int, list[tuple[NDArray[np.bool_], float]]]:
+    """When rows without weight enter, which, and with which share of all the weight: new functions, other levels.
 
     What happens is equally likely at every reading, so the rows of one date have the hazard of all since the last.
     """
-    data, found = sheaf.window.data, {}
-    new = start.sum(axis=1) == 0
-    dates = np.array([data.place(row.date) - known if row.date else -1 for row in sheaf.rows], dtype=np.intp)
-    places = np.unique(dates[new & (dates >= 0)])
-    for place in places.tolist():
-        share = HAZARD * max((len(data) - known) / len(places), 1.0)
-        found[place] = (new & (dates == place), min(share, MOST_ENTERING))
+    data, found = sheaf.window.data, dict[int, list[tuple[NDArray[np.bool_], float]]]()
+    begun = start.sum(axis=1) > 0
+    for happened in ([row.since for row in sheaf.rows], [row.shift for row in sheaf.rows]):
+        dates = np.array([data.place(number) - known if number else -1 for number in happened], dtype=np.intp)
+        dates[begun] = -1
+        places = np.unique(dates[dates >= 0])
+        share = min(HAZARD * max((len(data) - known) / max(len(places), 1), 1.0), MOST_ENTERING)
+        for place in places.tolist():
+            found.setdefault(place, []).append((dates == place, share))
     return found
 
 
