@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from scipy.stats import t as student
 
+from driftwise.auto.acquisition import HEARD, Acquisition
 from driftwise.auto.far import place_rate
 from driftwise.auto.follow import inverses
 from driftwise.auto.mixture import CAUTION, Mixture
@@ -47,7 +49,7 @@ WORLDS = {
 @pytest.fixture(params=WORLDS)
 def belief(request):
     made = mixture(**WORLDS[request.param])
-    assert (made._far is not None) == ("far" in request.param)
+    assert (made.far is not None) == ("far" in request.param)
     return made
 
 
@@ -72,9 +74,10 @@ def test_one_row_on_the_identity_is_a_gaussian_process_with_students_t():
     low, high = belief.interval(X, 0.9)
     np.testing.assert_allclose(low, t.ppf(0.05), atol=1e-9)
     np.testing.assert_allclose(high, t.ppf(0.95), atol=1e-9)
-    bonus = belief.predictors.bonus[0]
-    bound = mean + 0.7 * bonus * np.sqrt(b / a * variance)
-    np.testing.assert_allclose(belief.optimism(X, 0.7), bound, rtol=1e-9)
+    sd, best = 0.7 * np.sqrt(b / a * variance), mean.max()
+    gain = (mean - best) * norm.cdf((mean - best) / sd) + sd * norm.pdf((mean - best) / sd)  # expected improvement
+    worth = mean + belief.predictors.horizon[0] * gain
+    np.testing.assert_allclose(Acquisition(belief, 0.7, X)(X), worth, atol=0.02 * worth.std())
     gain = 0.5 * np.linalg.slogdet(A / 0.03)[1]
     assert belief.information_gain == pytest.approx(gain)
 
@@ -91,8 +94,8 @@ def sampled(belief, x, count=200_000):
             t = seen.mean[i, k, 0] + seen.std[i, k, 0] * rng.standard_t(freedom, some.sum())
             v = warp._back(warp.middle + warp.spread * t)[0]  # exactly, not as a straight line
             values[some] = v
-    if belief._far is not None:
-        (rate,), _ = place_rate(window, belief._far[0], x[None])
+    if belief.far is not None:
+        (rate,), _ = place_rate(window, belief.far[0], x[None])
         df, location, scale = belief.sheaf.judged.scale.moments
         far = rng.random(count) < rate
         of = rng.choice(len(belief.rows), size=far.sum(), p=belief.shares)
@@ -124,16 +127,18 @@ def test_mean_and_deviation_are_those_of_samples(world):
         assert s == pytest.approx(values.std(), rel=0.1)
 
 
-def test_gradients_are_those_of_finite_differences(belief):
+def test_gradients_are_those_of_finite_differences(belief, monkeypatch):
     mean, std, dmean, dstd = belief.predict_gradient(X)
     np.testing.assert_allclose((mean, std), belief.predict(X), rtol=1e-9)
-    value, slope = belief.optimism_gradient(X, 0.8)
-    np.testing.assert_allclose(value, belief.optimism(X, 0.8), rtol=1e-9)
+    monkeypatch.setattr("driftwise.auto.acquisition.CLIMBING", HEARD)
+    score = Acquisition(belief, 0.8, X[:3])
+    value, slope = score.gradient(X)
+    np.testing.assert_allclose(value, score(X), rtol=1e-9)
     for i, x in enumerate(X):
         for found, numeric in (
             (dmean[i], finite_difference(lambda z: belief.predict(z[None])[0][0], x)),
             (dstd[i], finite_difference(lambda z: belief.predict(z[None])[1][0], x)),
-            (slope[i], finite_difference(lambda z: belief.optimism(z[None], 0.8)[0], x)),
+            (slope[i], finite_difference(lambda z: score(z[None])[0], x)),
         ):
             np.testing.assert_allclose(found, numeric, atol=2e-5 * (1 + np.abs(numeric).max()))
 
@@ -167,7 +172,7 @@ def test_an_error_is_no_value_of_the_function():
     """After one wild reading the value of far readings is one that was read, and the mean hardly moves."""
     for value in (1e6, -1e6):
         calm, wild = (mixture([row(1, TIMES[0])], n=60, far=far, value=value) for far in ((), (59,)))
-        regular = wild.units[0] + wild.units[1] * wild._far[1]
+        regular = wild.units[0] + wild.units[1] * wild.far[1]
         y = np.delete(wild.data.y, 59)
         assert y.min() - 1e-9 <= regular <= y.max() + 1e-9
         before, after = (each.units[0] + each.units[1] * each.predict(X)[0] for each in (calm, wild))
@@ -182,16 +187,17 @@ def test_where_readings_were_far_it_is_avoided():
     y = data.y - 1e4 * over
     sheaf = sheaf_of(replace(data, y=y), [row(1, TIMES[0])])
     belief = Mixture(sheaf, inverses(sheaf)[0], np.full((1, 2), 0.5), 61.0)
-    corner, away = belief.optimism(np.array([[0.15, 0.15], [0.6, 0.9]]), 0.8)
+    corner, away = Acquisition(belief, 0.8, data.X)(np.array([[0.15, 0.15], [0.6, 0.9]]))
     assert corner < away - 100
 
 
 def test_large_blocks_of_settings_are_the_same_as_small_ones(monkeypatch):
     belief = mixture(far=(11,))
     many = np.random.default_rng(1).random((40, 2))
-    whole = belief.predict(many), belief.optimism(many, 0.8), belief.interval(many, 0.9)
+    score = Acquisition(belief, 0.8, many[:3])
+    whole = belief.predict(many), score(many), belief.interval(many, 0.9)
     monkeypatch.setattr("driftwise.auto.mixture.BLOCK", 1000)
-    again = belief.predict(many), belief.optimism(many, 0.8), belief.interval(many, 0.9)
+    again = belief.predict(many), score(many), belief.interval(many, 0.9)
     for one, other in zip(whole, again, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
@@ -201,7 +207,7 @@ def test_nothing_read_is_the_prior():
     mean, std = belief.predict(X)
     np.testing.assert_allclose(mean, 0.0, atol=1e-12)
     assert (std > 1).all()
-    assert np.isfinite(belief.optimism_gradient(X, 0.8)[1]).all()
+    assert np.isfinite(Acquisition(belief, 0.8, X[:0]).gradient(X)[1]).all()
     assert belief.information_gain == 0.0
     assert belief.noise > 0
 

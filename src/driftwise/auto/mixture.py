@@ -5,9 +5,7 @@ after readings at p places:
 
     μ_ew = k_eᵀA_e⁻¹t_w,    σ_ew² = s_ew² (k(x, x) − |W_e k_e|²),    f = value_w(μ_ew + σ_ew·Student's t)
 
-and with probability π(x) the function is far instead. The acquisition function is
-
-    (1 − π(x)) Σ weight_ew value_w(μ_ew + β b_e σ_ew) + π(x)·(value of far readings)
+and with probability π(x) the function is far instead.
 
 A level that moves on its own is in all of these: how large it is beside the function is uncertain, too.
 """
@@ -25,7 +23,7 @@ from scipy.special import stdtr
 from driftwise.auto.data import Observations
 from driftwise.auto.far import place_rate
 from driftwise.auto.follow import covariances
-from driftwise.auto.horizon import bonus
+from driftwise.auto.horizon import horizon
 from driftwise.auto.rows import Row
 from driftwise.auto.sheaf import Sheaf
 from driftwise.auto.window import SHIFT, Readings, in_time
@@ -35,10 +33,9 @@ from driftwise.gp.slopes import weighted_gradient
 from driftwise.records import Array, Point
 
 BLOCK = 200_000  # entries of all k_e(X) computed at a time
-SCANNING, CLIMBING = 0.98, 0.95  # share of the weight of the rows that are evaluated in a scan of a box, and in climbs
-HEARD, MOST = 0.98, 8  # share of the weight, and number, of the rows that choose
-# A few places at which rewards differ little do not show that they are alike elsewhere, however often they are read, and
-# a policy reads where the function is flat: with p places the variance of what is said is 1 + CAUTION/p times the row's.
+MOST = 8  # rows that choose
+# A few places at which rewards differ little do not show that they are alike elsewhere, however often they are read,
+# and a policy reads where the function is flat: with p places the variance is 1 + CAUTION/p times the row's.
 CAUTION = 4.0
 NODES, PARTS = (-(3**0.5), 0.0, 3**0.5), (1 / 6, 2 / 3, 1 / 6)  # of Gauss and Hermite
 BISECTIONS = 36  # of an interval of 120 in arsinh units: to 2e-9
@@ -58,7 +55,7 @@ class Predictors:
     level: Array  # v k_h(now, t_s), the same
     level_variance: Array  # (E,)
     W: Array  # (E, n, n)
-    bonus: Array  # (E,)
+    horizon: Array  # H: (E,)
 
     def heaviest(self, count: int) -> Predictors:
         parts = {each.name: getattr(self, each.name)[:count] for each in fields(self) if each.name != "kernels"}
@@ -163,13 +160,13 @@ class Mixture:
         m = len(X)
         first, second = np.empty(m), np.empty(m)
         dfirst, dsecond = np.zeros_like(X), np.zeros_like(X)
-        for rows, seen in self._evaluated(X, 1.0):
+        for rows, seen in self.evaluated(X, 1.0):
             of_mean = [np.zeros_like(seen.mean) for _ in range(4)]
             total, squares = np.zeros(seen.mean.shape[2]), np.zeros(seen.mean.shape[2])
             freedom = seen.predictors.freedom[:, None, None]
             wide = np.sqrt(freedom / np.maximum(freedom - 2, 0.5))
             for node, part in zip(NODES, PARTS, strict=True):
-                value, slope = self._value(seen.mean + node * wide * seen.std)
+                value, slope = self.valued(seen.mean + node * wide * seen.std)
                 weight = part * seen.weight
                 total += (weight * value).sum(axis=(0, 1))
                 squares += (weight * value * value).sum(axis=(0, 1))
@@ -179,17 +176,17 @@ class Mixture:
                         of_mean[2 * k + 1] += node * wide * each
             first[rows], second[rows] = total, squares
             if slopes:
-                dfirst[rows] = self._gradient(X[rows], seen, of_mean[0], of_mean[1])
-                dsecond[rows] = self._gradient(X[rows], seen, of_mean[2], of_mean[3])
+                dfirst[rows] = self.sloped(X[rows], seen, of_mean[0], of_mean[1])
+                dsecond[rows] = self.sloped(X[rows], seen, of_mean[2], of_mean[3])
         return self._with_far(X, first, second, dfirst, dsecond)
 
     def _with_far(
         self, X: Array, first: Array, second: Array, dfirst: Array, dsecond: Array
     ) -> tuple[Array, Array, Array, Array]:
         """Mean and deviation of the mixture with the far readings that are the function."""
-        if self._far is not None:
-            pi, dpi = place_rate(self.window, self._far[0], X)
-            value = self._far[1]
+        if self.far is not None:
+            pi, dpi = place_rate(self.window, self.far[0], X)
+            value = self.far[1]
             dfirst = (1 - pi)[:, None] * dfirst + (value - first)[:, None] * dpi
             dsecond = (1 - pi)[:, None] * dsecond + (value**2 - second)[:, None] * dpi
             first, second = first + pi * (value - first), second + pi * (value**2 - second)
@@ -201,7 +198,7 @@ class Mixture:
         return self._tails_of(self._whole(X), X, values)
 
     def _whole(self, X: Array) -> list[tuple[slice, Evaluated]]:
-        return list(self._evaluated(X, 1.0))
+        return list(self.evaluated(X, 1.0))
 
     def _tails_of(self, parts: list[tuple[slice, Evaluated]], X: Array, values: Array) -> tuple[Array, Array]:
         less, more = np.empty(len(X)), np.empty(len(X))
@@ -212,8 +209,8 @@ class Mixture:
                 z = np.clip((t[None] - seen.mean) / np.maximum(seen.std, 1e-12), -1e12, 1e12)
             less[rows] = (seen.weight * stdtr(freedom, z)).sum(axis=(0, 1))
             more[rows] = (seen.weight * stdtr(freedom, -z)).sum(axis=(0, 1))
-        if self._far is not None:
-            pi, _ = place_rate(self.window, self._far[0], X)
+        if self.far is not None:
+            pi, _ = place_rate(self.window, self.far[0], X)
             far = np.average(self.sheaf.judged.scale.below(np.arcsinh(values)), axis=0, weights=self.shares)
             less, more = less + pi * (far - less), more + pi * (1 - far - more)
         return less, more
@@ -232,32 +229,9 @@ class Mixture:
             low, high = np.where(less < probability, middle, low), np.where(less < probability, high, middle)
         return np.sinh(0.5 * (low + high))
 
-    # --- what it wants ------------------------------------------------------------------------------------------
-
-    def optimism(self, X: Array, beta: float, *, least: float = HEARD) -> Array:
-        return self._optimism(X, beta, least, slopes=False)[0]
-
-    def optimism_gradient(self, X: Array, beta: float, *, least: float = HEARD) -> tuple[Array, Array]:
-        return self._optimism(X, beta, least, slopes=True)
-
-    def _optimism(self, X: Array, beta: float, least: float, *, slopes: bool) -> tuple[Array, Array]:
-        total, gradient = np.empty(len(X)), np.zeros_like(X)
-        for rows, seen in self._evaluated(X, least):
-            wide = beta * seen.predictors.bonus[:, None, None]
-            value, slope = self._value(seen.mean + wide * seen.std)
-            share = seen.weight / seen.weight.sum()
-            total[rows] = (share * value).sum(axis=(0, 1))
-            if slopes:
-                gradient[rows] = self._gradient(X[rows], seen, share * slope, share * slope * wide)
-        if self._far is not None:
-            pi, dpi = place_rate(self.window, self._far[0], X)
-            gradient = (1 - pi)[:, None] * gradient + (self._far[1] - total)[:, None] * dpi
-            total = total + pi * (self._far[1] - total)
-        return total, gradient
-
     # --- machinery ----------------------------------------------------------------------------------------------
 
-    def _value(self, t: Array) -> tuple[Array, Array]:
+    def valued(self, t: Array) -> tuple[Array, Array]:
         """Targets (E, w, m) as standardised rewards, and the slopes."""
         each = [warp.value(t[:, w]) for w, warp in enumerate(self.window.warps)]
         return np.stack([v for v, _ in each], axis=1), np.stack([s for _, s in each], axis=1)
@@ -268,7 +242,7 @@ class Mixture:
         return np.asarray(self.shares @ (self.sheaf.labels * (self.sheaf.judged.share < 0.5)))
 
     @cached_property
-    def _far(self) -> tuple[Array, float] | None:
+    def far(self) -> tuple[Array, float] | None:
         """q of each reading, (n,), and the value of far readings; None if there are none.
 
         It is one that was read, no better than the best that is not far, and no worse than the worst that is no error.
@@ -325,7 +299,7 @@ class Mixture:
             level=level * alive,
             level_variance=variance,
             W=self._imagined(window) if self.pending else self.W,
-            bonus=np.array([bonus(row, age) for row, age in zip(rows, ages, strict=True)]),
+            horizon=np.array([horizon(row, age) for row, age in zip(rows, ages, strict=True)]),
         )
 
     def _imagined(self, window: Readings) -> Array:
@@ -344,7 +318,7 @@ class Mixture:
         enough = 1 + int(np.searchsorted(np.cumsum(self.shares), least - 1e-9))
         return self.predictors.heaviest(min(enough, MOST))
 
-    def _evaluated(self, X: Array, least: float) -> Iterator[tuple[slice, Evaluated]]:
+    def evaluated(self, X: Array, least: float) -> Iterator[tuple[slice, Evaluated]]:
         predictors, points = self._heaviest(least), self._with_pending.X
         size = max(BLOCK // (len(predictors.which) * max(len(points), 1)), 1)
         for start in range(0, len(X), size):
@@ -368,7 +342,7 @@ class Mixture:
         sigma = np.sqrt(np.clip(left, 0.0, variances))  # rounding can leave −1e−17
         return Evaluated(p, mean, p.scale[:, :, None] * sigma[:, None, :], v, sigma)
 
-    def _gradient(self, X: Array, seen: Evaluated, on_mean: Array, on_std: Array) -> Array:
+    def sloped(self, X: Array, seen: Evaluated, on_mean: Array, on_std: Array) -> Array:
         """Σ on_mean ∇μ + on_std ∇σ, with ∇μ = αᵀ∂k and ∇σ = s (½∂k(x, x) − (A⁻¹k)ᵀ∂k)/σ: (m, d)."""
         p, points = seen.predictors, np.vstack([self._with_pending.X, X])
         steep = (on_std * p.scale[:, :, None]).sum(axis=1) / np.maximum(seen.plain, 1e-12)  # (E, m)
@@ -380,21 +354,3 @@ class Mixture:
             whole = np.hstack([c[its].sum(axis=0), np.diag(steep[its].sum(axis=0))])
             total += weighted_gradient(p.kernels[g], X, points, whole)
         return total
-
-
-@dataclass(frozen=True, eq=False)
-class Optimism:
-    """The acquisition function; with `heaviest_only` the lightest rows are left out."""
-
-    belief: Mixture
-    beta: float
-    heaviest_only: bool = False
-
-    def __call__(self, X: Array) -> Array:
-        return self.belief.optimism(X, self.beta, least=SCANNING if self.heaviest_only else HEARD)
-
-    def gradient(self, X: Array) -> tuple[Array, Array]:
-        return self.belief.optimism_gradient(X, self.beta, least=CLIMBING if self.heaviest_only else HEARD)
-
-    def anchors(self) -> Array:
-        return self.belief.observed

@@ -1,0 +1,68 @@
+"""The acquisition function: what a setting gives once, and what a discovery gains while the function stays as it is.
+
+For row e and warp w of the mixture, with H_e steps for which a discovery pays:
+
+    (1 − π(x)) Σ weight_ew E[f + H_e (f − best)⁺] + π(x)·(value of far readings),    f = value_w(μ_ew + c σ_ew z)
+
+with z standard normal and `best` the largest mean of a setting that was read. For one Gaussian process another setting
+is preferred to the best one just where that pays off on average. A bound μ + βσ would not know that a cost on the scale
+of logarithms cannot fall far below the best, and would try dear settings for nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from driftwise.auto.far import place_rate
+from driftwise.auto.mixture import Mixture
+from driftwise.records import Array
+
+HEARD = 0.98  # share of the weight of the rows that choose
+CLIMBING = 0.95  # the same for climbs in a box
+DEVIATES = np.linspace(-5.0, 5.0, 41)  # at which z is looked at
+DENSITY = np.exp(-0.5 * DEVIATES**2) / np.exp(-0.5 * DEVIATES**2).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Acquisition:
+    """A score, to be maximised. `width` is c, and `known` are the settings of which `best` is the largest mean."""
+
+    belief: Mixture
+    width: float
+    known: Array
+
+    @cached_property
+    def best(self) -> float:
+        """In standardised rewards."""
+        return float(self.belief.predict(self.known)[0].max()) if len(self.known) else 0.0
+
+    def __call__(self, X: Array) -> Array:
+        return self._of(X, HEARD, slopes=False)[0]
+
+    def gradient(self, X: Array) -> tuple[Array, Array]:
+        """Value and gradient at the rows of X: (m,), (m, d)."""
+        return self._of(X, CLIMBING, slopes=True)
+
+    def anchors(self) -> Array:
+        return self.belief.observed
+
+    def _of(self, X: Array, least: float, *, slopes: bool) -> tuple[Array, Array]:
+        belief, total, gradient = self.belief, np.empty(len(X)), np.zeros_like(X)
+        for rows, seen in belief.evaluated(X, least):
+            t = seen.mean[..., None] + self.width * seen.std[..., None] * DEVIATES
+            value, slope = (v.reshape(t.shape) for v in belief.valued(t.reshape(*t.shape[:2], -1)))
+            H, share = seen.predictors.horizon[:, None, None, None], seen.weight / seen.weight.sum()
+            gain = np.maximum(value - self.best, 0.0)
+            total[rows] = (share * ((value + H * gain) @ DENSITY)).sum(axis=(0, 1))
+            if slopes:
+                slope *= 1 + H * (gain > 0)
+                on_std = self.width * (slope @ (DENSITY * DEVIATES))
+                gradient[rows] = belief.sloped(X[rows], seen, share * (slope @ DENSITY), share * on_std)
+        if belief.far is not None:
+            pi, dpi = place_rate(belief.window, belief.far[0], X)
+            gradient = (1 - pi)[:, None] * gradient + (belief.far[1] - total)[:, None] * dpi
+            total = total + pi * (belief.far[1] - total)
+        return total, gradient
