@@ -77,7 +77,7 @@ def test_one_row_on_the_identity_is_a_gaussian_process_with_students_t():
     sd, best = 0.7 * np.sqrt(b / a * variance), mean.max()
     gain = (mean - best) * norm.cdf((mean - best) / sd) + sd * norm.pdf((mean - best) / sd)  # expected improvement
     worth = mean + belief.predictors.horizon[0] * gain
-    np.testing.assert_allclose(Acquisition(belief, 0.7, X)(X), worth, atol=0.02 * worth.std())
+    np.testing.assert_allclose(Acquisition(belief, 0.7, X)(X), worth, atol=0.06 * worth.std())
     gain = 0.5 * np.linalg.slogdet(A / 0.03)[1]
     assert belief.information_gain == pytest.approx(gain)
 

@@ -22,7 +22,8 @@ from driftwise.records import Array
 
 HEARD = 0.98  # share of the weight of the rows that choose
 CLIMBING = 0.95  # the same for climbs in a box
-DEVIATES = np.linspace(-5.0, 5.0, 41)  # at which z is looked at
+FAINT = 1e-3  # share of the weight of a warp that is heard
+DEVIATES = np.linspace(-4.0, 4.0, 17)  # at which z is looked at
 DENSITY = np.exp(-0.5 * DEVIATES**2) / np.exp(-0.5 * DEVIATES**2).sum()
 
 
@@ -52,15 +53,20 @@ class Acquisition:
     def _of(self, X: Array, least: float, *, slopes: bool) -> tuple[Array, Array]:
         belief, total, gradient = self.belief, np.empty(len(X)), np.zeros_like(X)
         for rows, seen in belief.evaluated(X, least):
-            t = seen.mean[..., None] + self.width * seen.std[..., None] * DEVIATES
-            value, slope = (v.reshape(t.shape) for v in belief.valued(t.reshape(*t.shape[:2], -1)))
-            H, share = seen.predictors.horizon[:, None, None, None], seen.weight / seen.weight.sum()
-            gain = np.maximum(value - self.best, 0.0)
-            total[rows] = (share * ((value + H * gain) @ DENSITY)).sum(axis=(0, 1))
+            H, share = seen.predictors.horizon[:, None, None], seen.weight / seen.weight.sum()
+            worth, on_mean, on_std = np.zeros(seen.mean.shape[2]), np.zeros_like(seen.mean), np.zeros_like(seen.std)
+            for w in np.flatnonzero(share.sum(axis=(0, 2)) > FAINT).tolist():
+                t = seen.mean[:, w, :, None] + self.width * seen.std[:, w, :, None] * DEVIATES
+                value, slope = belief.window.warps[w].value(t)
+                gain = np.maximum(value - self.best, 0.0)
+                worth += (share[:, w] * ((value + H * gain) @ DENSITY)).sum(axis=0)
+                if slopes:
+                    slope *= 1 + H * (gain > 0)
+                    on_mean[:, w] = share[:, w] * (slope @ DENSITY)
+                    on_std[:, w] = share[:, w] * self.width * (slope @ (DENSITY * DEVIATES))
+            total[rows] = worth
             if slopes:
-                slope *= 1 + H * (gain > 0)
-                on_std = self.width * (slope @ (DENSITY * DEVIATES))
-                gradient[rows] = belief.sloped(X[rows], seen, share * (slope @ DENSITY), share * on_std)
+                gradient[rows] = belief.sloped(X[rows], seen, on_mean, on_std)
         if belief.far is not None:
             pi, dpi = place_rate(belief.window, belief.far[0], X)
             gradient = (1 - pi)[:, None] * gradient + (belief.far[1] - total)[:, None] * dpi

@@ -166,7 +166,7 @@ class Mixture:
             freedom = seen.predictors.freedom[:, None, None]
             wide = np.sqrt(freedom / np.maximum(freedom - 2, 0.5))
             for node, part in zip(NODES, PARTS, strict=True):
-                value, slope = self.valued(seen.mean + node * wide * seen.std)
+                value, slope = self._value(seen.mean + node * wide * seen.std)
                 weight = part * seen.weight
                 total += (weight * value).sum(axis=(0, 1))
                 squares += (weight * value * value).sum(axis=(0, 1))
@@ -231,7 +231,7 @@ class Mixture:
 
     # --- machinery ----------------------------------------------------------------------------------------------
 
-    def valued(self, t: Array) -> tuple[Array, Array]:
+    def _value(self, t: Array) -> tuple[Array, Array]:
         """Targets (E, w, m) as standardised rewards, and the slopes."""
         each = [warp.value(t[:, w]) for w, warp in enumerate(self.window.warps)]
         return np.stack([v for v, _ in each], axis=1), np.stack([s for _, s in each], axis=1)
