@@ -95,10 +95,19 @@ class Hypotheses:
     def kernel(self, row: Row) -> Kernel:
         if not any(row.bends):
             return self.kernels[row.kernel]
-        stretch = np.ones(self.dim)
-        for part, bend in zip(self.parts, row.bends, strict=True):
-            stretch[list(part)] = 2.0**bend
-        return Stretched(self.kernels[row.kernel], tuple(stretch.tolist()))
+        made = self._stretched.get((row.kernel, row.bends))
+        if made is None:
+            stretch = np.ones(self.dim)
+            for part, bend in zip(self.parts, row.bends, strict=True):
+                stretch[list(part)] = 2.0**bend
+            made = Stretched(self.kernels[row.kernel], tuple(stretch.tolist()))
+            self._stretched[row.kernel, row.bends] = made
+        return made
+
+    @cached_property
+    def _stretched(self) -> dict[tuple[int, Bends], Kernel]:
+        """Those that were used: to make one takes longer than to evaluate it."""
+        return {}
 
     def mean(self, row: Row, X: Array) -> Array | None:
         """What its function is before anything is seen: (m,); None: 0, as of most kernels."""

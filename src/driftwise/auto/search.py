@@ -121,7 +121,8 @@ class Search:
 
     def _joined(self, pool: Pool, rows: Iterable[Row]) -> Pieces[Pool]:
         """The pool with these rows, without those that have no weight."""
-        new = [row for row in dict.fromkeys(rows) if row not in pool.rows]
+        there = set(pool.rows)
+        new = [row for row in dict.fromkeys(rows) if row not in there]
         if not new:
             return pool
         made = yield from fold(self.table, self.window, new, pool.labels, pool.best)
