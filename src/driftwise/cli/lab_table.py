@@ -74,7 +74,7 @@ def table(
 def _tell(failed: int, folder: Path) -> None:
     if failed:
         are = "is" if failed == 1 else "are"
-        failure.tell(f"{counted(failed, 'run')} failed and {are} in no table: {folder / 'failures.jsonl'} says why")
+        failure.tell(f"{counted(failed, 'run')} failed and {are} in no table: driftwise lab failures {folder} says why")
 
 
 def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
