@@ -110,7 +110,7 @@ def create(
         settings["history"] = arms.history(history, space)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
-        made = Study(name, space, _policy(policy), path=path, token=token, timeout=timeout, **settings)
+        made = Study(name, space, parse.chosen(policy), path=path, token=token, timeout=timeout, **settings)
     if as_json:
         show.as_json(study_status.summary_for_scripts(made.describe()))
     else:
@@ -158,7 +158,7 @@ def fork(
     _check_new(new, target, service)
     with show.progress() as progress, parse.making(policy or "auto"):
         progress.add_task("a new study", total=None)
-        made = study.fork(new, _replaced(study, given), _policy(policy), path=target, **service, **options)
+        made = study.fork(new, _replaced(study, given), parse.chosen(policy), path=target, **service, **options)
     taken, had = made.describe().counts, study.describe().counts
     counts = {"taken": taken.told, "left_out": had.told - had.retracted - taken.told}
     if as_json:
@@ -167,13 +167,6 @@ def fork(
     left_out = f"; {counts['left_out']} outside of its ranges and rules left out" if counts["left_out"] else ""
     show.say("The study ", (new, "bold"), f" is in {visible(without_password(target))}.")
     show.say(f"It begins with {counted(taken.told, 'observation')} of {visible(name)}{left_out}.")
-
-
-def _policy(spec: str | None) -> tuple[str, dict[str, Any]] | None:
-    if spec is None:
-        return None
-    chosen = parse.policy(spec)
-    return chosen.name, dict(chosen.options)
 
 
 def _check_new(name: str, path: str, service: dict[str, Any]) -> None:
