@@ -8,15 +8,14 @@ from typing import Annotated
 
 import typer
 
-from driftwise.cli import lab_report, lab_run, lab_table, lab_theory, show
-from driftwise.cli.options import Json
+from driftwise.cli import lab_report, lab_run, lab_table, lab_theory
+from driftwise.cli.command import Answer, answered
+from driftwise.cli.failure import group
 from driftwise.text import visible
 
 Results = Annotated[Path, typer.Argument(help="A folder of results, made by: driftwise lab run")]
 
-app = typer.Typer(
-    no_args_is_help=True, help="Experiments: policies on suites of changing worlds.", rich_markup_mode="rich"
-)
+app = group("Experiments: policies on suites of changing worlds.")
 app.command("run")(lab_run.run)
 app.command("report")(lab_report.report)
 app.command("table")(lab_table.table)
@@ -24,16 +23,13 @@ app.command("theory")(lab_theory.theory)
 
 
 @app.command()
-def failures(folder: Results = Path("results"), as_json: Json = False) -> None:
+@answered
+def failures(folder: Results = Path("results")) -> Answer:
     """List the runs that failed, and why. The same `lab run` tries them again."""
     from driftwise.lab import results
 
     found = results.failures(folder)
-    if as_json:
-        show.as_json({"failures": found})
-        return
-    for key, problem in found.items():
-        show.say((key, "bold"), f": {visible(problem)}")
+    return {"failures": found}, [[(key, "bold"), f": {visible(problem)}"] for key, problem in found.items()]
 
 
 @app.command()

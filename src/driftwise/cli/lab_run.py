@@ -89,8 +89,7 @@ def run(
         first=first,
     )
     performer = engine_named(engine, jobs=jobs, address=address)
-    with show.progress() as progress, parse.making(", ".join(policy)):
-        progress.add_task("policies", total=None)
+    with show.waiting("policies"), parse.making(", ".join(policy)):
         experiment.check(trials)
     asked = {"suites": suite or [], "policies": policy, "case": case, "seeds": seeds, "horizon": horizon}
     asked |= ({"first": first} if first else {}) | ({"envs": env} if env else {})

@@ -39,7 +39,7 @@ def policy(spec: str) -> Contender:
 def chosen(spec: str | None) -> tuple[str, dict[str, Any]] | None:
     """The same as a study takes it; None if none is given."""
     found = None if spec is None else policy(spec)
-    return found and (found.name, dict(found.options))
+    return None if found is None else (found.name, dict(found.options))
 
 
 def entrants(specs: Iterable[str]) -> list[Entrant]:

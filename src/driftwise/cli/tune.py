@@ -11,21 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import failure, parse, show
-from driftwise.cli.options import (
-    DEFAULT,
-    Choices,
-    File,
-    Floats,
-    Ints,
-    Json,
-    Limits,
-    Name,
-    OnePolicy,
-    Rules,
-    Timeout,
-    Token,
-)
+from driftwise.cli import failure, options, parse, show
 from driftwise.cli.ordered import in_order
 from driftwise.cli.tune_screen import screen
 from driftwise.errors import InvalidInput, NotFoundError, missing_extra
@@ -54,21 +40,19 @@ class OnBadOutput(StrEnum):
 
 def tune(
     context: typer.Context,
-    name: Name,
+    name: options.Name,
     command: Annotated[
         list[str] | None,
         typer.Argument(help="The command, after --. {x} is the value of the parameter x.", show_default=False),
     ] = None,
-    floats: Floats = None,
-    ints: Ints = None,
-    choices: Choices = None,
-    rules: Rules = None,
-    limits: Limits = None,
-    policy: OnePolicy = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
-    ] = None,
+    floats: options.Floats = None,
+    ints: options.Ints = None,
+    choices: options.Choices = None,
+    rules: options.Rules = None,
+    limits: options.Limits = None,
+    policy: options.OnePolicy = None,
+    minimize: options.Minimize = False,
+    seed: options.Seed = None,
     reward: Annotated[
         Reward, typer.Option(help="Take the reward from the last line of the output, or take the run time in seconds.")
     ] = Reward.output,
@@ -121,10 +105,10 @@ def tune(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Give up the settings that an interrupted run left, instead of trying them.")
     ] = False,
-    path: File = DEFAULT,
-    token: Token = None,
-    service_timeout: Timeout = None,
-    as_json: Json = False,
+    path: options.File = options.DEFAULT,
+    token: options.Token = None,
+    service_timeout: options.Timeout = None,
+    as_json: options.Json = False,
 ) -> None:
     """Tune a command: ask for a setting, run the command with it, read the reward that it prints, and so on.
 
@@ -147,7 +131,7 @@ def tune(
 
       driftwise tune db --int pages=1:4096:log --limit 'p99_ms<=200' --reward-field tps -- ./bench {pages}
 
-      driftwise tune shop --int workers=1:32 --apply webhook:http://127.0.0.1:8000/settings \
+      driftwise tune shop --int workers=1:32 --apply webhook:http://127.0.0.1:8000/settings \\
         --measure prometheus:http://127.0.0.1:9090 --query 'sum(rate(orders_total[1m]))'
     """
     plan = Plan(steps, until_seconds, pause, jobs, None if keep_going else stop_after)
@@ -208,10 +192,10 @@ def _study(name: str, space: Any, given: dict[str, Any], **where: Any) -> Study:
     """A new study if there are parameters, or else the one of this name."""
     if space:
         policy, minimize, rules, limits, seed = given.values()
-        options = {"direction": "minimize" if minimize else None, "where": rules, "seed": seed}
-        with show.progress() as progress, parse.making(policy or "auto"):
-            progress.add_task("the study", total=None)
-            return Study(name, space, parse.chosen(policy), limits=parse.limits_on(limits), **options, **where)
+        direction = "minimize" if minimize else None
+        limited = {"where": rules, "limits": parse.limits_on(limits)}
+        with show.waiting("the study"), parse.making(policy or "auto"):
+            return Study(name, space, parse.chosen(policy), direction=direction, seed=seed, **limited, **where)
     for option, value in given.items():
         if value is not None:
             raise InvalidInput(f"--{option} belongs to the parameters; give --float, --int or --choice, too")

@@ -18,7 +18,7 @@ from driftwise.cli.study_words import setting
 from driftwise.records import Recommendation
 from driftwise.text import as_json as json_text
 from driftwise.text import counted, give_or_take, visible
-from driftwise.tune import Outcome, TunedStep, Tuner
+from driftwise.tune import Attempted, TunedStep, Tuner
 
 BARS = "▁▂▃▄▅▆▇█"
 FAILED = "×"
@@ -102,7 +102,7 @@ class PlainLines:
         last_words(self.tuner)
 
 
-def in_words(outcome: Outcome) -> str:
+def in_words(outcome: Attempted) -> str:
     """What came of a step."""
     if outcome.reward is None:
         return f"failed: {visible(outcome.trouble)}"

@@ -12,8 +12,8 @@ Read the modules in this order.
 from __future__ import annotations
 
 from driftwise.tune.command import Command
-from driftwise.tune.loop import Outcome, Plan, Stopped, TunedStep, Tuner
+from driftwise.tune.loop import Attempted, Plan, Stopped, TunedStep, Tuner
 from driftwise.tune.output import Reader
 from driftwise.tune.template import Template
 
-__all__ = ["Command", "Outcome", "Plan", "Reader", "Stopped", "Template", "TunedStep", "Tuner"]
+__all__ = ["Attempted", "Command", "Plan", "Reader", "Stopped", "Template", "TunedStep", "Tuner"]

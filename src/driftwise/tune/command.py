@@ -8,7 +8,7 @@ from functools import partial
 
 from driftwise import checks
 from driftwise.records import Params, Suggestion
-from driftwise.tune.loop import Outcome, Say, seconds
+from driftwise.tune.loop import Attempted, Say, seconds
 from driftwise.tune.output import BadOutput, Reader
 from driftwise.tune.process import Running
 from driftwise.tune.template import Template, variables
@@ -55,15 +55,15 @@ class CommandAttempt:
         )
         self.fileno, self.end = self._running.fileno, self._running.end
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Attempted:
         """The reward in what the command printed; without one the setting failed, or the run ends."""
         finished = self._running.finished()
         if finished.trouble:
-            return Outcome(None, {}, finished.trouble, finished.seconds)
+            return Attempted(None, {}, finished.trouble, finished.seconds)
         try:
             reward, measures = self._command.reader.read(finished.printed, seconds=finished.seconds)
         except BadOutput as error:
             if self._command.stop_at_bad_output:
                 raise
-            return Outcome(None, {}, str(error), finished.seconds)
-        return Outcome(reward, measures, "", finished.seconds)
+            return Attempted(None, {}, str(error), finished.seconds)
+        return Attempted(reward, measures, "", finished.seconds)

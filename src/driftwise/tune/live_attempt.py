@@ -16,7 +16,7 @@ from driftwise.errors import InvalidInput
 from driftwise.records import Params, Suggestion
 from driftwise.text import as_json
 from driftwise.tune.live import System
-from driftwise.tune.loop import Outcome, Say
+from driftwise.tune.loop import Attempted, Say
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class LiveAttempt:
     system: System
     suggestion: Suggestion
     say: Say
-    found: Outcome | None = None
+    found: Attempted | None = None
     error: BaseException | None = None
     problem: str = ""
     begun: float = field(default_factory=time.monotonic)
@@ -92,14 +92,14 @@ class LiveAttempt:
         self.problem = ""
 
     async def tell(self, suggestion: Suggestion, reward: float | None, trouble: str) -> None:
-        self.found = Outcome(reward, {}, trouble, time.monotonic() - self.begun)
+        self.found = Attempted(reward, {}, trouble, time.monotonic() - self.begun)
 
     # --- for the tuner ------------------------------------------------------------------------------------------
 
     def fileno(self) -> int:
         return self._read
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Attempted:
         """What came of it, or the error that ended it."""
         self._thread.join()
         os.close(self._read)

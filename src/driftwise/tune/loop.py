@@ -39,7 +39,7 @@ class Stopped(DriftwiseError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Attempted:
     """What came of a setting."""
 
     reward: float | None  # None: it failed
@@ -55,7 +55,7 @@ class Attempt(Protocol):
     """A setting that is being tried."""
 
     def fileno(self) -> int: ...  # a file that can be read when it is over
-    def outcome(self) -> Outcome: ...
+    def outcome(self) -> Attempted: ...
     def end(self) -> None: ...  # at once, with everything that it started
 
 
@@ -98,7 +98,7 @@ class TunedStep:
 
     done: int  # how many this run has done
     suggestion: Suggestion
-    outcome: Outcome
+    outcome: Attempted
     resumed: bool  # it was asked by a run that was interrupted
 
     @property
@@ -196,7 +196,7 @@ class Tuner:
             if self.plan.stop_after is not None and self.in_a_row >= self.plan.stop_after:
                 raise Stopped(self._too_many(step))
 
-    def _told(self, job: Place, found: Outcome) -> TunedStep:
+    def _told(self, job: Place, found: Attempted) -> TunedStep:
         assert job.suggestion is not None
         failed = found.reward is None
         self.study.tell(job.suggestion, found.reward, failed=failed, measures=found.measures or None)
