@@ -1,6 +1,10 @@
 """A results folder: nothing written is lost, and all can be read back."""
 
+import subprocess
+import sys
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,3 +162,34 @@ def test_names_are_what_they_are(tmp_path):
 def test_a_folder_whose_first_run_has_not_ended_says_so(tmp_path):
     with Folder(tmp_path), pytest.raises(NotFoundError, match=r"no run in .* has ended yet"):
         read(tmp_path)
+
+
+WRITER = """
+import sys
+sys.path[:0] = sys.argv[2:]
+from driftwise.lab.results import Folder
+from lab.test_results import put, result
+with Folder(sys.argv[1]) as folder:
+    print("open", flush=True)
+    for seed in range(len(folder.done), 10**6):
+        put(folder, result(seed=seed))
+        print(result(seed=seed).key, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_outlives_a_kill(tmp_path):
+    """Whenever it comes; and the next run goes on."""
+    told, here = set(), Path(__file__).parents[1]
+    for wait in np.random.default_rng(5).uniform(0, 0.3, 5):
+        command = [sys.executable, "-c", WRITER, str(tmp_path), str(here), str(here.parent)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout.readline() == "open\n"
+            time.sleep(wait)
+            writer.kill()
+            lines = writer.stdout.read().splitlines(keepends=True)
+        told |= {line.strip() for line in lines if line.endswith("\n")}
+        found = read(tmp_path) if told else None
+        assert told <= set(found.key if found else ())
+    with Folder(tmp_path) as folder:
+        assert len(folder.done) <= len(told) + 5  # one that was written at the kill and not told, at the most

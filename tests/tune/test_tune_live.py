@@ -10,6 +10,7 @@ from tests.tune.scripts import started, until
 from driftwise import Float, Study, at_most
 from driftwise.tune import live
 
+SMALL = "--float x=0:1 --policy sw-gp-ucb:window=10"
 TIMES = "--settle 0.02 --average 0.05"
 
 
@@ -32,7 +33,7 @@ def opened() -> Study:
 
 
 def test_it_asks_applies_waits_queries_and_tells(place, line, good):
-    *steps, end = map(json.loads, good(f"tune s --float x=0:1 --steps 4 --json {line}").splitlines())
+    *steps, end = map(json.loads, good(f"tune s {SMALL} --steps 4 --json {line}").splitlines())
     seen = list(opened().observations())
     assert [each["params"] for each in place.settings] == [o.params for o in seen] == [s["params"] for s in steps]
     assert [each["suggestion"] for each in place.settings] == [s["id"] for s in steps]
@@ -46,7 +47,7 @@ def test_it_asks_applies_waits_queries_and_tells(place, line, good):
 
 def test_no_data_and_a_refusal_are_failures(place, line, good):
     place.data = False
-    (step, _) = map(json.loads, good(f"tune s --float x=0:1 --steps 1 --json {line}").splitlines())
+    (step, _) = map(json.loads, good(f"tune s {SMALL} --steps 1 --json {line}").splitlines())
     assert step["why"] == live.NO_DATA
     place.data, place.refuses = True, True
     (step, _) = map(json.loads, good(f"tune s --steps 1 --json {line}").splitlines())
@@ -65,7 +66,7 @@ def test_what_is_away_is_waited_for(call, monkeypatch):
     monkeypatch.setattr(live, "AGAIN", 0.01)
     place = Away()
     line = f"--apply webhook:{place.address} --measure prometheus:{place.address} --query profit {TIMES}"
-    result = call(f"tune s --float x=0:1 --steps 1 {line}")
+    result = call(f"tune s {SMALL} --steps 1 {line}")
     place.close()
     assert result.exit_code == 0, result.output
     assert result.stderr.count("answered 503") == 1
@@ -76,13 +77,13 @@ def test_what_is_away_is_waited_for(call, monkeypatch):
 def test_a_file(place, good, tmp_path):
     words = f"--apply file:web.json --measure prometheus:{place.address} --query profit {TIMES}"
     place.x = 0.5
-    good(f"tune s --float x=0:1 --steps 2 {words}")
+    good(f"tune s {SMALL} --steps 2 {words}")
     told = list(opened().observations())
     assert json.loads((tmp_path / "web.json").read_text())["params"] == told[-1].params
 
 
 def test_a_killed_run_is_taken_up_with_the_same_setting(place, tmp_path, line):
-    words = ["tune", "s", "--float", "x=0:1", *line.replace("--settle 0.02", "--settle 60").split()]
+    words = ["tune", "s", *SMALL.split(), *line.replace("--settle 0.02", "--settle 60").split()]
     run = started(tmp_path, *words)
     until(lambda: place.settings)
     run.send_signal(signal.SIGKILL)
@@ -95,7 +96,7 @@ def test_a_killed_run_is_taken_up_with_the_same_setting(place, tmp_path, line):
 
 
 def test_ctrl_c_waits_for_the_setting_and_again_ends_it(place, tmp_path, line):
-    words = ["tune", "s", "--float", "x=0:1", *line.replace("--settle 0.02", "--settle 600").split()]
+    words = ["tune", "s", *SMALL.split(), *line.replace("--settle 0.02", "--settle 600").split()]
     run = started(tmp_path, *words)
     until(lambda: place.settings)
     run.send_signal(signal.SIGINT)
