@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from driftwise import Float, Study
-from driftwise.errors import ConflictError, InvalidInput, NotFoundError
+from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.lab.results import Folder, failures, manifest, pairs, read
 from driftwise.lab.trials import Result, Timing, checkpoints
 
@@ -150,6 +150,16 @@ def test_what_is_no_results_folder(tmp_path):
     with pytest.raises(InvalidInput, match="is a file"):
         Folder(tmp_path / "file")
     assert manifest(tmp_path) == {}
+
+
+def test_a_full_disk_is_said_and_what_was_written_stays(tmp_path):
+    with Folder(tmp_path) as folder:
+        put(folder, result(seed=0))
+        folder._file.execute("PRAGMA max_page_count = 12")
+        with pytest.raises(StoreError, match="disk is full"):
+            put(folder, *(result(seed=seed) for seed in range(1, 50)))
+        there = len(folder.done)
+    assert len(read(tmp_path)) == there > 0
 
 
 def test_names_are_what_they_are(tmp_path):

@@ -12,7 +12,7 @@ import platform
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -23,7 +23,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from driftwise.errors import ConflictError, InvalidInput, NotFoundError
+from driftwise.errors import ConflictError, DriftwiseError, InvalidInput, NotFoundError
 from driftwise.lab.trials import Result, Timing, kind_of, name_of
 from driftwise.records import Array
 
@@ -88,11 +88,11 @@ class Folder:
         except Timeout:
             raise ConflictError(f"another run is writing to {self.path}; wait for it, or give another --out") from None
         try:
+            self.done: set[str] = {key for (key,) in _rows(self.path, 'SELECT "key" FROM trials')}
             self._file = _opened(self.path / RESULTS, write=True)
-        except InvalidInput:
+        except DriftwiseError:
             self._lock.release()
             raise
-        self.done: set[str] = {key for (key,) in self._file.execute('SELECT "key" FROM trials')}
         self._synced = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -109,7 +109,7 @@ class Folder:
         figures = asdict(result) | {each: json.dumps(getattr(result, each)) for each in LISTS}
         figures["curve"] = np.array(result.curve, dtype="<f8").tobytes()
         _, *spent = asdict(timing).values()
-        with self._file:
+        with self._writing():
             self._file.execute(ADD, (name, *figures.values(), *spent))
             self._file.execute("DELETE FROM failures WHERE name = ?", (name,))
         self.done.add(result.key)
@@ -124,7 +124,7 @@ class Folder:
         """
         codes = dict(map(kind_of, keys))
         stale = {key for key in self.done if kind_of(key)[1] != codes.get(kind_of(key)[0], kind_of(key)[1])}
-        with self._file:
+        with self._writing():
             dropped = ((name_of(key), key) for key in stale)
             self._file.executemany('DELETE FROM trials WHERE name = ? AND "key" = ?', dropped)
         self.done -= stale
@@ -132,17 +132,23 @@ class Folder:
 
     def failed(self, key: str, problem: str) -> None:
         """Notes a trial that raised; the next run tries it again."""
-        with self._file:
+        with self._writing():
             self._file.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (name_of(key), key, problem))
 
     def describe(self, asked: Mapping[str, Any]) -> dict[str, str]:
         """Notes what is asked for now; returns the versions of the run before, where they are others than ours."""
         before, now = manifest(self.path).get("versions", {}), versions()
-        with self._file:
+        with self._writing():
             written = (json.dumps(value, ensure_ascii=False, allow_nan=False) for value in (asked, now))
             self._file.execute("INSERT INTO runs VALUES (?, ?)", tuple(written))
         same = before | {"driftwise": ""} == now | {"driftwise": ""}  # that of ours is in every key
         return {} if same else before
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """All of it or nothing."""
+        with _explained(self.path / RESULTS), self._file:
+            yield
 
     def close(self) -> None:
         """Leaves one file without a log beside it, and lets others write here."""
@@ -154,22 +160,31 @@ class Folder:
 
 def _opened(path: Path, *, write: bool = False) -> sqlite3.Connection:
     """Nothing is written into a file that is not ours, and no file is made to be read."""
-    try:
+    with _explained(path):
         file = sqlite3.connect(f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}", timeout=WAIT, uri=True)
         try:
             ((known,),) = file.execute("PRAGMA application_id")
-            if known == OURS or _is_empty(file):
-                if write:
-                    file.executescript(SCHEMA)
-                return file
+            if known != OURS and not _is_empty(file):
+                raise InvalidInput(f"{path} must be a file of results, as `driftwise lab run` writes it; move it away")
+            if write:
+                file.executescript(SCHEMA)
         except BaseException:
             file.close()
             raise
-        file.close()
-        said = "it has other tables"
+        return file
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """What SQLite refuses, with what to do about it."""
+    try:
+        yield
     except sqlite3.Error as error:
-        said = str(error)
-    raise InvalidInput(f"{path} must be a file of results, as `driftwise lab run` writes it ({said}); move it away")
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            raise InvalidInput(f"{path} must be a file of results, got another file; move it away") from None
+        from driftwise.log.files import explain  # slow to import
+
+        raise explain(error, str(path)) from error
 
 
 def _is_empty(file: sqlite3.Connection) -> bool:
@@ -234,7 +249,7 @@ def _rows(path: str | os.PathLike[str], query: str) -> list[tuple[Any, ...]]:
     file = Path(path) / RESULTS
     if not file.is_file():
         return []
-    with closing(_opened(file)) as opened:
+    with _explained(file), closing(_opened(file)) as opened:
         return [] if _is_empty(opened) else opened.execute(query).fetchall()
 
 
