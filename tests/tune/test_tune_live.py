@@ -1,14 +1,20 @@
 """`driftwise tune --apply`: a system that runs is given settings, and Prometheus is asked for the reward."""
 
+import asyncio
 import json
 import signal
+from typing import ClassVar
 
+import httpx
 import pytest
 from tests.service.test_sources import Place
 from tests.tune.scripts import started, until
 
 from driftwise import Float, Study, at_most
+from driftwise.errors import InvalidInput
+from driftwise.records import Suggestion
 from driftwise.tune import live
+from driftwise.tune.live_plan import LivePlan
 
 SMALL = "--float x=0:1 --policy sw-gp-ucb:window=10"
 TIMES = "--settle 0.02 --average 0.05"
@@ -74,6 +80,37 @@ def test_what_is_away_is_waited_for(call, monkeypatch):
     assert len({each["suggestion"] for each in place.settings}) == 1  # the same one, again and again
 
 
+def test_what_a_study_refuses_is_said_and_tried_again(place, monkeypatch):
+    monkeypatch.setattr(live, "AGAIN", 0.01)
+
+    class Desk:
+        said: ClassVar[list] = []
+
+        async def ask(self):
+            if not self.said:
+                raise InvalidInput("not now")
+            return Suggestion(id="1-a", number=1, at=1.0, params={"x": 0.5}, key="k", x=(0.5,))
+
+        async def held_up(self, problem):
+            self.said.append(problem)
+
+        async def applied(self, at):
+            self.said.append("applied")
+
+        async def tell(self, suggestion, reward, trouble):
+            if self.said[-1] != "not yet":
+                raise InvalidInput("not yet")
+            self.said.append(reward)
+
+    async def step():
+        plan = LivePlan(place.address, "profit", "webhook", place.address, 0.01, 0.01)
+        async with httpx.AsyncClient() as client:
+            await live.System("s", plan).step(client, Desk())
+
+    asyncio.run(step())
+    assert Desk.said == ["not now", "applied", "not yet", pytest.approx(9.96)]
+
+
 def test_a_file(place, good, tmp_path):
     words = f"--apply file:web.json --measure prometheus:{place.address} --query profit {TIMES}"
     place.x = 0.5
@@ -85,7 +122,7 @@ def test_a_file(place, good, tmp_path):
 def test_a_killed_run_is_taken_up_with_the_same_setting(place, tmp_path, line):
     words = ["tune", "s", *SMALL.split(), *line.replace("--settle 0.02", "--settle 60").split()]
     run = started(tmp_path, *words)
-    until(lambda: place.settings)
+    until(lambda: place.settings, 180.0)
     run.send_signal(signal.SIGKILL)
     run.communicate()
     again = started(tmp_path, *["tune", "s", "--steps", "1", "--json", *line.split()])
@@ -98,7 +135,7 @@ def test_a_killed_run_is_taken_up_with_the_same_setting(place, tmp_path, line):
 def test_ctrl_c_waits_for_the_setting_and_again_ends_it(place, tmp_path, line):
     words = ["tune", "s", *SMALL.split(), *line.replace("--settle 0.02", "--settle 600").split()]
     run = started(tmp_path, *words)
-    until(lambda: place.settings)
+    until(lambda: place.settings, 180.0)
     run.send_signal(signal.SIGINT)
     assert "Ctrl-C again" in run.stderr.readline()
     run.send_signal(signal.SIGINT)

@@ -45,13 +45,14 @@ class System:
 
     async def step(self, client: httpx.AsyncClient, desk: Desk, applied: float | None = None) -> None:
         """Ask, apply, wait, measure and tell. `applied` is when this was done, if it was done before a crash."""
-        suggestion = await desk.ask()
+        suggestion = await _patiently(desk, desk.ask)
         setting = {"study": self.study, "suggestion": suggestion.id, "params": dict(suggestion.params)}
         if applied is None:
             try:
                 await _patiently(desk, lambda: apply(client, self.plan, self.folder, setting))
             except NotApplied as refused:
-                await desk.tell(suggestion, None, str(refused))
+                trouble = str(refused)
+                await _patiently(desk, lambda: desk.tell(suggestion, None, trouble))
                 return
             applied = time.time()
             await desk.applied(applied)
@@ -60,7 +61,7 @@ class System:
         # the query is for the moment at which the average ends, so that it may be made later as well
         query = averaged(self.plan.query, self.plan.average_seconds)
         reward = await _patiently(desk, lambda: value(client, self.plan.prometheus, query, end))
-        await desk.tell(suggestion, reward, NO_DATA if reward is None else "")
+        await _patiently(desk, lambda: desk.tell(suggestion, reward, NO_DATA if reward is None else ""))
 
 
 async def _patiently(desk: Desk, work: Callable[[], Awaitable[Result]]) -> Result:
