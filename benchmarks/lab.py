@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from benchmarks.measure import Result, duration
 from driftwise.concurrency.threads import cores
 from driftwise.lab.engine import Engine, Joblib, engine
 from driftwise.lab.experiment import Account, conduct, plan
-from driftwise.lab.results import TIMINGS, Folder
+from driftwise.lab.results import Folder, pairs
 from driftwise.lab.suites import suite
 from driftwise.lab.trials import Contender
 
@@ -62,5 +60,4 @@ def _conducted(performer: Engine) -> tuple[Account, float]:
     with tempfile.TemporaryDirectory() as path:
         with Folder(path) as folder:
             account = conduct(plan([suite("deng")], CONTENDERS, seeds=SEEDS), folder, performer)
-        lines = (Path(path) / TIMINGS).read_bytes().splitlines()
-        return account, sum(json.loads(line)["wall"] for line in lines)
+        return account, sum(timing.wall for _, timing in pairs(path))

@@ -20,13 +20,12 @@ from rich.console import Console  # noqa: E402
 from rich.progress import Progress  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from benchmarks.peers.shelf import pairs  # noqa: E402
 from driftwise.auto.policy import Auto  # noqa: E402
 from driftwise.environments.world import SeededEnvironment  # noqa: E402
 from driftwise.gp.time_kernels import Forgetting  # noqa: E402
 from driftwise.lab.engine import engine  # noqa: E402
-from driftwise.lab.experiment import conduct, versions  # noqa: E402
-from driftwise.lab.results import Folder, failures  # noqa: E402
+from driftwise.lab.experiment import conduct  # noqa: E402
+from driftwise.lab.results import Folder, failures, pairs  # noqa: E402
 from driftwise.lab.statistics import Interval, interval  # noqa: E402
 from driftwise.lab.suites import suite  # noqa: E402
 from driftwise.lab.trials import Result, Timing, Trial  # noqa: E402
@@ -159,7 +158,7 @@ def main(given: Sequence[str] | None = None) -> None:
         parser.error(f"--jobs must be at least 1, got {asked.jobs}")
     trials, console = plan(asked.seeds), Console(width=None if sys.stdout.isatty() else WIDTH)
     with Folder(asked.out) as folder, Progress(console=console) as progress:
-        folder.describe({"format": 1, "versions": versions(), "asked": {"parts": list(VARIANTS), "seeds": asked.seeds}})
+        folder.describe({"parts": list(VARIANTS), "seeds": asked.seeds})
         bar = progress.add_task("parts", total=sum(trial.key not in folder.done for trial in trials))
         conduct(trials, folder, engine("joblib", jobs=asked.jobs), tell=lambda key: progress.advance(bar))
     if failed := failures(asked.out):

@@ -17,6 +17,7 @@ from driftwise.environments import ENVIRONMENTS, Gaussian
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError, StoreError
 from driftwise.lab.engine import Joblib, perform_all, replies, serial
 from driftwise.lab.named import environments
+from driftwise.lab.results import pairs
 from driftwise.lab.trials import Contender, Trial
 from driftwise.log import codec
 from driftwise.lookup import Catalogue
@@ -250,8 +251,7 @@ def test_compare_and_lab_run_take_them_from_the_current_folder(tmp_path):
         )
         assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "8 were there already" in ran.stdout
-    lines = (tmp_path / "results" / "results.jsonl").read_text().splitlines()
-    assert {json.loads(line)["case"] for line in lines} == {"tide:tide:period=20", "still"}
+    assert {result.case for result, _ in pairs(tmp_path / "results")} == {"tide:tide:period=20", "still"}
 
 
 def test_the_command_line_says_what_is_wrong_with_a_name(refused):

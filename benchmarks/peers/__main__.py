@@ -19,12 +19,12 @@ from rich.table import Table  # noqa: E402
 from benchmarks.peers import cases, table  # noqa: E402
 from benchmarks.peers.contenders import OURS, PEERS, ours, peers  # noqa: E402
 from benchmarks.peers.elsewhere import Elsewhere, PaidOnce  # noqa: E402
-from benchmarks.peers.shelf import Shelf, pairs  # noqa: E402
+from benchmarks.peers.shelf import Shelf  # noqa: E402
 from driftwise.errors import DriftwiseError  # noqa: E402
 from driftwise.lab.digest import digest  # noqa: E402
 from driftwise.lab.engine import Reply, Work, serial  # noqa: E402
-from driftwise.lab.experiment import conduct, versions  # noqa: E402
-from driftwise.lab.results import Folder, failures, manifest, read  # noqa: E402
+from driftwise.lab.experiment import conduct  # noqa: E402
+from driftwise.lab.results import Folder, failures, manifest, pairs, read  # noqa: E402
 from driftwise.lab.trials import Entrant, Trial  # noqa: E402
 from driftwise.report.results_page import lab_page  # noqa: E402
 
@@ -81,7 +81,7 @@ def run(asked: argparse.Namespace, console: Console) -> int:
     """Runs what is missing, prints the table; how many runs failed."""
     theirs, own = plan(asked, peers(asked.peers)), plan(asked, ours(asked.ours))
     with Folder(asked.out) as folder:
-        folder.describe({"format": 1, "versions": versions(), "asked": said(asked)})
+        folder.describe(said(asked))
         elsewhere = nobody if asked.kept else Elsewhere()
         for trials, engine in ((own, serial), (theirs, PaidOnce(Shelf(), elsewhere))):
             conduct(trials, folder, engine, tell=lambda key: console.print(key, highlight=False))

@@ -57,12 +57,6 @@ class Shelf:
         return fingerprint(trial.case.environment(trial.seed), trial.horizon)
 
 
-def pairs(folder: Path) -> list[tuple[Result, Timing]]:
-    """All that a results folder of the lab holds."""
-    timings = {t["key"]: timing_of(t) for t in _lines(folder / "timings.jsonl")}
-    return [(result_of(r), timings[r["key"]]) for r in _lines(folder / "results.jsonl")]
-
-
 def packed(result: Result, world: str) -> dict[str, Any]:
     """A result as it is kept: R(t) at ⌈iT/50⌉, i = 1 … 50."""
     full = [0.0, *result.curve]

@@ -64,16 +64,16 @@ def test_a_recording_is_not_overwritten_by_what_is_learned_from_it(refused):
 
 def test_results_do_not_go_over_a_recording(refused):
     Path("out").mkdir()
-    Path("out/results.jsonl").write_text("1,2\n2,1\n1,3\n3,1", encoding="utf-8")  # no newline: a torn line, it seems
-    refused("lab run --policy random --rewards out/results.jsonl --out out --engine serial")
-    assert Path("out/results.jsonl").read_text(encoding="utf-8").endswith("3,1")
+    Path("out/results.db").write_text("1,2\n2,1\n1,3\n3,1", encoding="utf-8")
+    refused("lab run --policy random --rewards out/results.db --out out --engine serial")
+    assert Path("out/results.db").read_text(encoding="utf-8").endswith("3,1")
 
 
 def test_a_folder_of_other_files_is_not_mended_into_results(refused):
     Path("out").mkdir()
-    Path("out/results.jsonl").write_text("mine\nalso mine", encoding="utf-8")
+    Path("out/results.db").write_text("mine\nalso mine", encoding="utf-8")
     refused("lab run --policy random --suite deng --seeds 1 --horizon 5 --out out --engine serial")
-    assert Path("out/results.jsonl").read_text(encoding="utf-8") == "mine\nalso mine"
+    assert Path("out/results.db").read_text(encoding="utf-8") == "mine\nalso mine"
 
 
 def test_a_failure_leaves_the_old_file_whole(tmp_path):

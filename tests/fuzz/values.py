@@ -44,7 +44,7 @@ PATHS = (
         "/dev/null",
         "/dev/full",
         "results",
-        "results/results.jsonl",
+        "results/results.db",
         "n" * 300,
         "n/" * 3000,
         "\ud800",

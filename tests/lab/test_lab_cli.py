@@ -2,6 +2,8 @@
 
 import json
 import math
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -32,12 +34,13 @@ def results(tmp_path_factory):
 
 
 def test_the_same_command_again_does_nothing(results):
-    before = (results / "results.jsonl").read_bytes()
+    before = ask("export", results).output
+    assert [json.loads(each)["key"] for each in before.splitlines()] == read(results).key
     answer = ask(*RUN, *POLICIES, "--out", results)
     assert answer.exit_code == 0
     assert "0 runs in" in answer.output
     assert "42 were there already" in answer.output
-    assert (results / "results.jsonl").read_bytes() == before
+    assert ask("export", results).output == before
     told = manifest(results)
     assert len(told["runs"]) == 1
     assert told["runs"][0]["policies"] == ["gp-ucb", "sw-gp-ucb:window=10", "random"]
@@ -45,8 +48,8 @@ def test_the_same_command_again_does_nothing(results):
 
 
 def test_other_versions_are_told(results):
-    said = json.loads((results / "manifest.json").read_text())
-    (results / "manifest.json").write_text(json.dumps(said | {"versions": {"driftwise": "0.0.1"}}))
+    with closing(sqlite3.connect(results / "results.db")) as file, file:
+        file.execute("UPDATE runs SET versions = ?", (json.dumps({"driftwise": "0.0.1"}),))
     answer = ask(*RUN, *POLICIES, "--out", results)
     assert answer.exit_code == 0
     assert "were made with driftwise 0.0.1" in answer.output
@@ -150,6 +153,9 @@ def test_a_policy_that_fails_on_one_case_fails_there_only(tmp_path):
     table = ask("table", tmp_path)
     assert table.exit_code == 0
     assert "1 run failed" in table.output
+    listed = ask("failures", tmp_path).output
+    assert "r-perp" in listed
+    assert json.loads(ask("failures", tmp_path, "--json").output)["failures"]
 
 
 def test_a_recording(tmp_path):

@@ -16,7 +16,7 @@ from driftwise.lab import stamps
 from driftwise.lab.engine import Done, Reply
 from driftwise.lab.experiment import ELSEWHERE, conduct
 from driftwise.lab.named import environments
-from driftwise.lab.results import Folder, failures, read
+from driftwise.lab.results import Folder, failures, pairs, read
 from driftwise.lab.stamps import is_sent, stamp
 from driftwise.lab.trials import Contender, Trial, TrialOutcome, name_of
 from own import SOURCE, command
@@ -157,7 +157,7 @@ def test_code_of_a_script_is_the_same_in_other_processes(tmp_path):
     (tmp_path / "mine.py").write_text(SCRIPT)
     done = subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "2 0\n2 0\n", done.stderr
-    one, two = ((tmp_path / name / "results.jsonl").read_bytes() for name in ("serial", "joblib"))
+    one, two = ([result for result, _ in pairs(tmp_path / name)] for name in ("serial", "joblib"))
     assert one == two
 
 
@@ -176,7 +176,7 @@ def test_where_all_runs_failed_the_table_says_so(tmp_path):
     answer = CliRunner().invoke(app, ["lab", "table", str(tmp_path)])
     assert answer.exit_code == 2
     assert "all 1 runs in" in answer.output
-    assert "failures.jsonl says why" in answer.output
+    assert "driftwise lab failures" in answer.output
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ import time
 import pytest
 
 from driftwise import Float, Study
-from driftwise.cli import study_create, study_export, study_files, study_import, study_log, study_look, study_show
-from driftwise.cli import study_tell as telling
+from driftwise.cli import study_create, study_export, study_files, study_import, study_look, study_show, study_tell
 from driftwise.errors import InvalidInput, NotFoundError, StoreError
 from driftwise.service.connection import TIMEOUT, Connection
 from driftwise.service.fleet_client import RemoteFleet
@@ -97,7 +96,7 @@ def test_a_timeout_is_positive_and_goes_with_an_address(bad, nobody, tmp_path):
 
 
 def test_every_command_that_takes_a_token_takes_a_timeout():
-    modules = [study_create, study_export, study_files, study_import, study_log, study_look, study_show, telling]
+    modules = [study_create, study_export, study_files, study_import, study_look, study_show, study_tell]
     found = [
         parameters
         for module in modules

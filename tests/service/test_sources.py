@@ -22,8 +22,8 @@ import pytest
 from driftwise import Float, Study
 from driftwise.errors import InvalidInput
 from driftwise.service.forever import Forever
-from driftwise.service.sources.plan import SourcePlan
-from driftwise.service.sources.prometheus import SourceRefused, number_in
+from driftwise.tune.live_plan import LivePlan
+from driftwise.tune.prometheus import SourceRefused, number_in
 from serving import wait
 
 PROMETHEUS = shutil.which("prometheus")
@@ -155,7 +155,7 @@ def test_a_webhook_that_leads_elsewhere_or_fails_has_not_applied_it(served, plac
 def test_what_is_no_prometheus_is_said(place, body):
     import asyncio
 
-    from driftwise.service.sources import prometheus
+    from driftwise.tune import prometheus
 
     place.answer = body
 
@@ -273,7 +273,7 @@ def test_what_is_done_again_and_again_is_done_at_once_if_there_is_more():
 )
 def test_a_plan_that_makes_no_sense_is_refused(bad):
     with pytest.raises(InvalidInput):
-        SourcePlan(**({"prometheus": "http://127.0.0.1:9090", "query": "up"} | bad))
+        LivePlan(**({"prometheus": "http://127.0.0.1:9090", "query": "up"} | bad))
 
 
 def test_the_service_writes_no_file_unless_it_was_told_where(served, place, study, tmp_path):

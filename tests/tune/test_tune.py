@@ -222,7 +222,7 @@ def test_a_long_output_and_bytes_that_are_no_text(tune):
         ("tune s --float x=0:1 -- sh {y}", "{y} must be a parameter"),
         ("tune s --float x=0:1 -- sh", "{x} is missing"),
         ("tune s --float x=0:1 -- ./nowhere {x}", "must be a program that can be run"),
-        ("tune s --float x=0:1", "Missing argument"),
+        ("tune s --float x=0:1", "the command is missing"),
         ("tune s -- sh {x}", "give its parameters"),
         ("tune s --minimize -- sh {x}", "--minimize belongs to the parameters"),
         ("tune s --float x=0:1 --reward time -- sh {x}", "a run time is a cost"),

@@ -71,7 +71,7 @@ def made(name: str) -> Any:
 
 app = typer.Typer(
     cls=Contents,
-    invoke_without_command=True,
+    no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     epilog=EXIT_CODES,
@@ -96,13 +96,10 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    context: typer.Context,
     _: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
-) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
+) -> None: ...
 
 
 reflow(app)

@@ -11,7 +11,8 @@ import typer
 
 from driftwise import text
 from driftwise.cli import files, limits, parse, recording, show
-from driftwise.cli.options import Json, Policies
+from driftwise.cli.command import Answer, answered
+from driftwise.cli.options import Policies
 from driftwise.environments import SeededEnvironment, environment, recorded
 from driftwise.errors import InvalidInput
 from driftwise.lab.engine import perform_all
@@ -23,6 +24,7 @@ WORLD = "deng-abrupt"
 HEADER = ("policy", "regret", "95% interval", "per step", "µs per step")
 
 
+@answered
 def compare(
     policy: Policies,
     env: Annotated[
@@ -46,8 +48,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the figures of every run to this file, as JSON.")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Compare policies by their regret.
 
     Policies meet the same worlds and the same noise. They are given the world's own kernel and noise variance unless
@@ -70,14 +71,12 @@ def compare(
     contenders = parse.entrants(policy)
     if len({c.label for c in contenders}) < len(contenders):
         raise InvalidInput("each --policy must be a different one; drop the repeated one or change an option")
-    with show.progress() as progress:
-        progress.add_task("the world", total=None)
+    with show.waiting("the world"):
         world = _world(env, rewards, points, asked)
     steps = horizon or world.horizon
     limits.within(horizon=steps)
     # what cannot be is told before anything runs: a policy, a step that was not recorded
-    with show.progress() as progress:
-        progress.add_task("policies", total=None)
+    with show.waiting("policies"):
         for contender in contenders:
             with parse.making(contender.label):
                 contender.on(world)
@@ -89,13 +88,10 @@ def compare(
         bar = progress.add_task(world.name, total=len(trials))
         outcomes = perform_all(trials, workers=jobs, tell=lambda: progress.advance(bar))
     found = {"results": [_record(o) for o in outcomes]}
-    if as_json:
-        show.as_json(found)
-    else:
-        title = f"{world.name}, T = {steps}, {text.counted(seeds, 'seed')}"
-        _print(outcomes, [c.label for c in contenders], title)
     if out is not None:
         files.write(out, text.as_json(found) + "\n", inputs=[rewards, points])
+    title = f"{world.name}, T = {steps}, {text.counted(seeds, 'seed')}"
+    return found, [_table(outcomes, [c.label for c in contenders], title), [(INTERVAL, "dim")]]
 
 
 def _world(env: str | None, rewards: Path | None, points: Path | None, asked: Mapping[str, Any]) -> SeededEnvironment:
@@ -121,7 +117,7 @@ def _record(outcome: TrialOutcome) -> dict[str, Any]:
     }
 
 
-def _print(outcomes: Sequence[TrialOutcome], labels: Sequence[str], title: str) -> None:
+def _table(outcomes: Sequence[TrialOutcome], labels: Sequence[str], title: str) -> Any:
     totals = {
         label: interval([float(o.regret.sum()) for o in outcomes if o.result.policy == label]) for label in labels
     }
@@ -132,5 +128,4 @@ def _print(outcomes: Sequence[TrialOutcome], labels: Sequence[str], title: str) 
         seconds = np.mean([o.timing.mean for o in outcomes if o.result.policy == label])
         figures = f"{total.mean:.1f}", total.written(".1f"), f"{total.mean / horizon:.3f}", f"{1e6 * seconds:.0f}"
         rows.append((label, *figures))
-    show.out().print(show.table(title, HEADER, rows, best=[means.index(min(means))]))
-    show.say((INTERVAL, "dim"))
+    return show.table(title, HEADER, rows, best=[means.index(min(means))])

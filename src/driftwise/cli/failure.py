@@ -35,6 +35,11 @@ BEYOND: dict[type[Exception], str] = {
 }
 
 
+def group(help: str) -> typer.Typer:
+    """A group of commands, which says what there is if none is called."""
+    return typer.Typer(no_args_is_help=True, epilog=EXIT_CODES, help=help, rich_markup_mode="rich")
+
+
 class Friendly(TyperGroup):
     """The command group that reports failures in one line. Every call goes through `main`."""
 
@@ -64,6 +69,8 @@ def _code(call: Callable[[], Any]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # some versions of the parser have it: the help is printed
+            return 0
         if os.environ.get(DEBUG):
             raise
         tell(*lines_of(error))

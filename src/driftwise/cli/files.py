@@ -61,14 +61,6 @@ def check(target: Path, *, inputs: Inputs = ()) -> Path:
     return real
 
 
-def check_folder(folder: Path, names: Iterable[str], *, inputs: Inputs = ()) -> None:
-    """Refuses a folder in which a file of these names is read by the same command or belongs to a study."""
-    given = list(inputs)
-    for name in names:
-        if (folder / name).exists():
-            check(folder / name, inputs=given)
-
-
 def at_home(path: Path | None) -> Path | None:
     """The path with ~ replaced by the home folder."""
     if path is None:

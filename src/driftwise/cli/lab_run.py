@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from driftwise import text
-from driftwise.cli import failure, files, limits, parse, recording, show
+from driftwise.cli import failure, limits, parse, recording, show
 from driftwise.cli.options import Jobs, Policies
 from driftwise.errors import InvalidInput
 from driftwise.text import visible
@@ -76,10 +76,9 @@ def run(
     """
     from driftwise.lab import experiment
     from driftwise.lab.engine import engine as engine_named
-    from driftwise.lab.results import FILES, Folder
+    from driftwise.lab.results import Folder, versions
 
     limits.within(horizon=horizon, seeds=seeds)
-    files.check_folder(out, FILES, inputs=[rewards, points])
     options = recording.options(rewards, points, minimize=minimize, time=time, gaps=gaps)
     trials = experiment.plan(
         _suites(suite or [], env or [], rewards, points, quick, options),
@@ -90,14 +89,17 @@ def run(
         first=first,
     )
     performer = engine_named(engine, jobs=jobs, address=address)
-    with show.progress() as progress, parse.making(", ".join(policy)):
-        progress.add_task("policies", total=None)
+    with show.waiting("policies"), parse.making(", ".join(policy)):
         experiment.check(trials)
     asked = {"suites": suite or [], "policies": policy, "case": case, "seeds": seeds, "horizon": horizon}
     asked |= ({"first": first} if first else {}) | ({"envs": env} if env else {})
     asked |= {"quick": quick} | ({} if rewards is None else {"rewards": rewards.name} | options)
     with Folder(out) as folder:
-        _note(folder, asked)
+        if before := folder.describe(asked):
+            failure.tell(
+                f"results in {out} were made with {_said(before)}; now it is {_said(versions())}",
+                "they may differ in the last digits; give another --out to keep them apart",
+            )
         account = _conduct(trials, folder, performer)
     _report(account, out)
     if account.failed:
@@ -122,21 +124,6 @@ def _suites(
             "there is nothing to run on; give --suite NAME (see: driftwise suites), --env NAME or --rewards FILE"
         )
     return found
-
-
-def _note(folder: Folder, asked: dict[str, Any]) -> None:
-    """Writes into the manifest what is asked for now, below what was asked for before."""
-    from driftwise.lab.experiment import versions
-    from driftwise.lab.results import manifest
-
-    before, now = manifest(folder.path), versions()
-    if before and before["versions"] | {"driftwise": ""} != now | {"driftwise": ""}:  # that of ours is in every key
-        failure.tell(
-            f"results in {folder.path} were made with {_said(before['versions'])}; now it is {_said(now)}",
-            "they may differ in the last digits; give another --out to keep them apart",
-        )
-    runs = before.get("runs", [])
-    folder.describe({"format": 1, "versions": now, "runs": [*runs, *([asked] if asked not in runs else [])]})
 
 
 def _said(versions: dict[str, str]) -> str:
@@ -173,7 +160,7 @@ def _report(account: Account, out: Path) -> None:
         console.print(f"{account.share:.0%} of {account.cpu:.1f} s of CPU were spent inside policies and environments")
     if account.failed:
         failure.tell(
-            f"{account.failed} of {account.asked} runs failed; {out / 'failures.jsonl'} says why",
+            f"{account.failed} of {account.asked} runs failed; driftwise lab failures {out} says why",
             "the same command tries them again",
         )
     where = visible(str(out))

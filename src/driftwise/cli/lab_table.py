@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from driftwise.cli import failure, show
-from driftwise.cli.options import Json
+from driftwise.cli.command import Answer, answered
 from driftwise.errors import NotFoundError
 from driftwise.text import counted, duration
 
 if TYPE_CHECKING:
+    from driftwise.lab.results import Results
     from driftwise.lab.statistics import Interval
-    from driftwise.lab.tables import CaseTable, Contest, Line, Ranking
+    from driftwise.lab.tables import CaseTable, Contest, Line, Overall, Ranking
+
+Placed = TypeVar("Placed", "CaseTable", "Contest")
 
 HEADER = ("policy", "regret", "95% interval", "≤ 5%", "back", "slope", "per step")
 CONTESTS = ("case", "seeds", "regret", "best of the others", "ratio")
 STANDINGS = ("policy", "mean ratio", "worst", "on", "best or level", "cases")
 
 
+@answered
 def table(
     folder: Annotated[Path, typer.Argument(help="A folder of results, made by: driftwise lab run")] = Path("results"),
     suite: Annotated[str, typer.Option(help="Only the suites whose name is like this.")] = "*",
@@ -33,8 +38,7 @@ def table(
     of: Annotated[
         str | None, typer.Option(help="Policies like this, 'auto*', beside the best of all the others, case by case.")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Print the tables of a results folder: a table a case, and the standings over each suite.
 
     ★ has the least mean regret; ○ is not significantly worse (Wilcoxon on common seeds, Holm's correction, 5%).
@@ -43,81 +47,85 @@ def table(
     mean regret over the best policy's on the same case; with --of, over the best of those that are not like it, with
     its interval, for which the best is picked anew whenever a seed is left out. docs/lab.md has the definitions.
     """
-    if of is not None:
-        _one_beside_others(folder, suite, case, of, brief=brief, as_json=as_json)
-        return
-    from driftwise.lab.cases import like
     from driftwise.lab.results import failures, read
+
+    results, failed = read(folder), len(failures(folder))
+    shown = Shown(folder, suite, case, brief)
+    made, lines = _of_all(results, shown) if of is None else _one_beside_others(results, shown, of)
+    return made | {"failed": failed}, _and_failures(lines, failed, folder)
+
+
+def _and_failures(lines: Iterable[Any], failed: int, folder: Path) -> Iterator[Any]:
+    yield from lines
+    if failed:
+        are = "is" if failed == 1 else "are"
+        failure.tell(f"{counted(failed, 'run')} failed and {are} in no table: driftwise lab failures {folder} says why")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What of a folder is shown."""
+
+    folder: Path
+    suite: str
+    case: str
+    brief: bool
+
+    def of(self, things: Iterable[Placed]) -> dict[str, list[Placed]]:
+        """Those whose place has names like these, by suite."""
+        from driftwise.lab.cases import like
+
+        chosen = [t for t in things if fnmatchcase(t.place[0], self.suite) and like(self.case, *t.place[:2])]
+        return {name: list(group) for name, group in groupby(chosen, key=lambda t: t.place[0])}
+
+
+def _of_all(results: Results, shown: Shown) -> tuple[dict[str, Any], list[Any]]:
     from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import case_tables, cautions, standings
 
-    shown = [t for t in case_tables(read(folder)) if fnmatchcase(t.place[0], suite) and like(case, *t.place[:2])]
-    if not shown:
-        raise NotFoundError(f"no case in {folder} is called {case!r} in a suite called {suite!r}")
-    suites = {name: list(group) for name, group in groupby(shown, key=lambda t: t.place[0])}
-    failed = len(failures(folder))
-    if as_json:
-        cases = [] if brief else [_record(t) for t in shown]
-        ranked = {n: [asdict(s) for s in standings(g)] for n, g in suites.items()}
-        show.as_json({"cases": cases, "suites": ranked, "failed": failed})
-        return
-    console = show.out()
+    suites = shown.of(case_tables(results))
+    if not suites:
+        raise NotFoundError(f"no case in {shown.folder} is called {shown.case!r} in a suite called {shown.suite!r}")
+    tables, lines = [t for group in suites.values() for t in group], list[Any]()
+    ranked = {name: standings(group) for name, group in suites.items()}
     for name, group in suites.items():
-        for t in [] if brief else group:
-            console.print(_case(t))
-        console.print(_standings(name, standings(group)))
-    for caution in cautions(shown) if brief else [INTERVAL, *cautions(shown)]:
-        show.say((caution, "dim"))
-    _tell(failed, folder)
+        lines += [*([] if shown.brief else map(_case, group)), _standings(name, ranked[name])]
+    lines += [[(each, "dim")] for each in [*([] if shown.brief else [INTERVAL]), *cautions(tables)]]
+    cases = [] if shown.brief else [_record(t) for t in tables]
+    return {"cases": cases, "suites": {name: [asdict(s) for s in found] for name, found in ranked.items()}}, lines
 
 
-def _tell(failed: int, folder: Path) -> None:
-    if failed:
-        are = "is" if failed == 1 else "are"
-        failure.tell(f"{counted(failed, 'run')} failed and {are} in no table: {folder / 'failures.jsonl'} says why")
-
-
-def _one_beside_others(folder: Path, suite: str, case: str, of: str, *, brief: bool, as_json: bool) -> None:
+def _one_beside_others(results: Results, shown: Shown, of: str) -> tuple[dict[str, Any], list[Any]]:
     """How far the policies like `of` are from the best of the others, picked when all is over."""
-    from driftwise.lab.cases import like
-    from driftwise.lab.results import failures, read
     from driftwise.lab.statistics import INTERVAL
     from driftwise.lab.tables import contests, overall
 
-    results = read(folder)
     policies = sorted(set(results.policy.tolist()))
     chosen = [policy for policy in policies if fnmatchcase(policy, of)]
     if not chosen:
-        raise NotFoundError(f"no policy in {folder} is called {of!r}; there are {', '.join(policies)}")
-    found = [c for c in contests(results, chosen) if fnmatchcase(c.place[0], suite) and like(case, *c.place[:2])]
-    if not found:
-        raise NotFoundError(f"no case in {folder} has policies like {of!r} and others beside them, on the same seeds")
-    suites = {name: list(group) for name, group in groupby(found, key=lambda c: c.place[0])}
-    failed = len(failures(folder))
-    if as_json:
-        cases = [] if brief else [_contest(c) for c in found]
-        ranked = {n: [asdict(o) for o in overall(g)] for n, g in suites.items()}
-        show.as_json({"cases": cases, "suites": ranked, "failed": failed})
-        return
-    console = show.out()
-    for name, group in suites.items():
-        for o in overall(group):
-            rows = (
-                []
-                if brief
-                else [
-                    (c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, _between(c.ratio.interval))
-                    for c in group
-                    if c.policy == o.policy
-                ]
-            )
-            rows += [
-                ("on average", "", "", "", _between(o.mean)),
-                ("at worst", "", "", o.worst_case, _between(o.worst)),
-            ]
-            console.print(show.table(f"{name}: {o.policy} beside the best of the others", CONTESTS, rows))
-    show.say((INTERVAL, "dim"))
-    _tell(failed, folder)
+        raise NotFoundError(f"no policy in {shown.folder} is called {of!r}; there are {', '.join(policies)}")
+    suites = shown.of(contests(results, chosen))
+    if not suites:
+        said = f"no case in {shown.folder} has policies like {of!r} and others beside them"
+        raise NotFoundError(f"{said}, on the same seeds")
+    ranked = {name: overall(group) for name, group in suites.items()}
+    lines = [
+        show.table(f"{name}: {o.policy} beside the best of the others", CONTESTS, _beside(o, group, brief=shown.brief))
+        for name, group in suites.items()
+        for o in ranked[name]
+    ]
+    cases = [] if shown.brief else [_contest(c) for group in suites.values() for c in group]
+    record = {"cases": cases, "suites": {name: [asdict(o) for o in found] for name, found in ranked.items()}}
+    return record, [*lines, [(INTERVAL, "dim")]]
+
+
+def _beside(o: Overall, group: Sequence[Contest], *, brief: bool) -> list[tuple[str, ...]]:
+    each = [
+        (c.place[1], str(c.seeds), f"{c.regret:.4g}", c.rival, _between(c.ratio.interval))
+        for c in group
+        if c.policy == o.policy and not brief
+    ]
+    return [*each, ("on average", "", "", "", _between(o.mean)), ("at worst", "", "", o.worst_case, _between(o.worst))]
 
 
 def _contest(c: Contest) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from driftwise.cli import files, show
 from driftwise.cli.options import Dark, Jobs
+from driftwise.concurrency.threads import cores
 from driftwise.errors import InvalidInput
 from driftwise.text import visible
 
@@ -53,7 +53,7 @@ def theory(
 
     _check(out, images)
     began, console = time.perf_counter(), show.out()
-    made = parts(_measure(QUICK if quick else FULL, jobs or os.cpu_count() or 1))
+    made = parts(_measure(QUICK if quick else FULL, jobs or cores()))
     for part in made:
         console.print(Text.assemble("\n", (part.title, "bold")))
         for table in part.tables:

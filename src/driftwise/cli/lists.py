@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from driftwise.cli import failure, show
-from driftwise.cli.options import Json
+from driftwise.cli.command import Answer, answered
 from driftwise.errors import DriftwiseError
 from driftwise.gp.kernels import RBF, Linear, Matern
 from driftwise.lookup import Catalogue
@@ -34,10 +35,10 @@ INDENT = 2  # columns
 OURS = "driftwise"
 
 
+@answered
 def policies(
     name: Annotated[str | None, typer.Argument(help="Show only this policy.", show_default=False)] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List the policies, each with its options and their defaults.
 
     Wherever a command takes a policy, write NAME:OPTION=VALUE,OPTION=VALUE, for example sw-gp-ucb:window=50,width=2.
@@ -45,13 +46,13 @@ def policies(
     installed package offers as entry points are listed with the name of the package.
     """
     found = [_policy(each, doc, package) for each, doc, package in _found(name, POLICIES)]
-    _print("policies", found, as_json)
+    return {"policies": found}, map(_shown, found)
 
 
+@answered
 def environments(
     name: Annotated[str | None, typer.Argument(help="Show only this environment.", show_default=False)] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List the simulated worlds for `driftwise compare --env`, each with its options and their defaults.
 
     Write NAME:OPTION=VALUE,OPTION=VALUE, for example bogunovic:epsilon=0.03. A world of your own is named
@@ -64,7 +65,7 @@ def environments(
     for each, doc, package in _found(name, worlds.ENVIRONMENTS):
         options = {o.name: (o.default, _meaning(each, o.name)) for o in worlds.options_of(each).values()}
         found.append(_record(each, doc, package, options))
-    _print("environments", found, as_json)
+    return {"environments": found}, map(_shown, found)
 
 
 def _policy(name: str, doc: str | None, package: str) -> dict[str, Any]:
@@ -127,18 +128,13 @@ def _record(name: str, doc: str | None, package: str, options: Mapping[str, tupl
     return {"name": name, "summary": summary, "package": package or None, "options": listed}
 
 
-def _print(kind: str, found: list[dict[str, Any]], as_json: bool) -> None:
-    if as_json:
-        show.as_json({kind: found})
-        return
-    console = show.out()
-    for item in found:
-        package = Text(f"  (from {visible(item['package'])})" if item["package"] not in (None, OURS) else "")
-        console.print(Text(item["name"], style="bold") + package)
-        console.print(Padding(Text(item["summary"]), (0, 0, 0, INDENT), expand=False))
-        if item["options"]:
-            console.print(Padding(_table(item["options"]), (0, 0, 0, INDENT), expand=False))
-        console.print()
+def _shown(item: dict[str, Any]) -> RenderableType:
+    package = Text(f"  (from {visible(item['package'])})" if item["package"] not in (None, OURS) else "")
+    parts: list[RenderableType] = [Text(item["name"], style="bold") + package]
+    parts.append(Padding(Text(item["summary"]), (0, 0, 0, INDENT), expand=False))
+    if item["options"]:
+        parts.append(Padding(_table(item["options"]), (0, 0, 0, INDENT), expand=False))
+    return Group(*parts, "")
 
 
 def _table(options: dict[str, dict[str, Any]]) -> Any:

@@ -67,6 +67,8 @@ ToFile = Annotated[
         help="The file or the address of the new study. By default it is the same.",
     ),
 ]
+Minimize = Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 At = Annotated[
     float | None,

@@ -36,6 +36,12 @@ def policy(spec: str) -> Contender:
     return Contender(spec, name, tuple(checked(name, options).items()))
 
 
+def chosen(spec: str | None) -> tuple[str, dict[str, Any]] | None:
+    """The same as a study takes it; None if none is given."""
+    found = None if spec is None else policy(spec)
+    return None if found is None else (found.name, dict(found.options))
+
+
 def entrants(specs: Iterable[str]) -> list[Entrant]:
     """Policies as `policy` reads them, and the reference `oracle`, at each of its widths unless one is given.
 

@@ -5,7 +5,8 @@ Nothing is parsed: no markup, no emoji codes, and no control character reaches t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -74,6 +75,14 @@ def say(*parts: str | tuple[str, str]) -> None:
     out().print(Text.assemble(*parts), soft_wrap=True)
 
 
+def line(said: Any) -> None:
+    """A line of an answer: text, a list of what `say` takes, or anything that Rich can draw."""
+    if isinstance(said, str | list):
+        say(*([said] if isinstance(said, str) else said))
+    else:
+        out().print(said)
+
+
 def table(
     title: str,
     header: Sequence[str],
@@ -132,6 +141,14 @@ def _as_lists(
 def as_json(value: Any) -> None:
     """One JSON document on stdout, for scripts."""
     print(json_text(value))
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """A bar while something is done of which nobody knows how long it takes."""
+    with progress() as shown:
+        shown.add_task(what, total=None)
+        yield
 
 
 def progress(unit: str = "runs") -> Progress:

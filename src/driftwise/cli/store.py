@@ -8,28 +8,20 @@ from typing import Annotated
 import typer
 
 from driftwise.cli import files, show
-from driftwise.cli.failure import EXIT_CODES
-from driftwise.cli.options import Json
+from driftwise.cli.command import Answer, answered
+from driftwise.cli.failure import group
 from driftwise.cli.ordered import Ordered
 from driftwise.errors import NotFoundError
 from driftwise.text import counted, did_you_mean, visible
 
-app = typer.Typer(
-    invoke_without_command=True,
-    epilog=EXIT_CODES,
-    help="""Move studies between files and PostgreSQL servers.
+app = group(
+    """Move studies between files and PostgreSQL servers.
 
     [bold]Example[/bold]
 
       driftwise store copy driftwise.db postgresql://me@host/tuning
-    """,
+    """
 )
-
-
-@app.callback()
-def root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
 
 
 From, To = (
@@ -38,14 +30,14 @@ From, To = (
 )
 
 
+@answered
 def copy(
     source: Annotated[str, From],
     target: Annotated[str, To],
     study: Annotated[
         list[str] | None, typer.Option("--study", help="Only this study; give it once for each.", metavar="NAME")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Copy studies with their suggestions, keys and corrections from one store into another.
 
     A store is a file, or an address such as postgresql://me@host/tuning. Each study is copied as a whole, read back and
@@ -78,14 +70,15 @@ def copy(
         for each in transfer(giver, open_store(target), wanted):
             done.append(each)
             shown.advance(task)
-    if as_json:
-        show.as_json({"studies": [asdict(each) for each in done]})
-        return
-    for each in done:
-        said = "copied" if each.new else "was there already"
-        size = f"{counted(each.observations, 'observation')}, {counted(each.suggestions, 'suggestion')}"
-        show.say(f"{visible(each.study)}: {said} and is the same ({size}).")
-    show.say(f"All of it is in {visible(without_password(target))}.")
+    lines = [
+        f"{visible(each.study)}: {'copied' if each.new else 'was there already'} and is the same "
+        f"({counted(each.observations, 'observation')}, {counted(each.suggestions, 'suggestion')})."
+        for each in done
+    ]
+    return {"studies": [asdict(each) for each in done]}, [
+        *lines,
+        f"All of it is in {visible(without_password(target))}.",
+    ]
 
 
 app.command("copy", cls=Ordered)(copy)

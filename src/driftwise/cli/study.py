@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import typer
-
-from driftwise.cli.failure import EXIT_CODES
+from driftwise.cli.failure import group
 from driftwise.cli.options import NEGATIVE
 from driftwise.cli.ordered import Ordered
-from driftwise.cli.study_check import check
 from driftwise.cli.study_create import create, fork
 from driftwise.cli.study_export import export
-from driftwise.cli.study_files import copy, delete, list_studies, rename
+from driftwise.cli.study_files import check, copy, delete, list_studies, rename
 from driftwise.cli.study_import import import_log
-from driftwise.cli.study_log import correct, corrections, retract
 from driftwise.cli.study_look import changes, predict, recommend
 from driftwise.cli.study_show import show_study
-from driftwise.cli.study_tell import abandon, ask, fail, observe, tell
+from driftwise.cli.study_tell import abandon, ask, correct, corrections, fail, observe, retract, tell
 
-app = typer.Typer(
-    invoke_without_command=True,
-    epilog=EXIT_CODES,
-    help="""Tune something of your own: ask for a setting to try, then tell the reward that it gave.
+app = group(
+    """Tune something of your own: ask for a setting to try, then tell the reward that it gave.
 
     A study lives in a file, or behind `driftwise serve`. Give the file or the address with --path or in the environment
     variable DRIFTWISE_PATH; otherwise it is driftwise.db. No reward that was stored is ever lost, and several programs
@@ -35,14 +29,8 @@ app = typer.Typer(
       driftwise study tell prices ID 12.3
 
       driftwise study recommend prices
-    """,
+    """
 )
-
-
-@app.callback()
-def root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
 
 
 TUNE, LOOK, LOG, FILES = "Tune", "Look", "The log", "Studies and files"  # the panels of the help

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from driftwise.cli import arms, parse, show, study_status
-from driftwise.cli.options import (
-    DEFAULT,
-    Arms,
-    ArmsFrom,
-    Choices,
-    ContextChoices,
-    ContextFloats,
-    ContextInts,
-    Delta,
-    File,
-    Floats,
-    History,
-    Ints,
-    Json,
-    Limits,
-    Name,
-    NewName,
-    OnePolicy,
-    Rules,
-    Safe,
-    Start,
-    Timeout,
-    ToFile,
-    Token,
-)
+from driftwise.cli import arms, options, parse, show
+from driftwise.cli.command import Answer, answered
 from driftwise.cli.ordered import in_order
-from driftwise.cli.study_words import for_service, next_command
+from driftwise.cli.study_words import for_service, next_command, summary_for_scripts
 from driftwise.errors import ConflictError, InvalidInput
 from driftwise.log import is_there, without_password
 from driftwise.spaces import Box, as_space
@@ -41,33 +17,31 @@ from driftwise.study import Study, remote
 from driftwise.text import counted, did_you_mean, visible
 
 
+@answered
 def create(
     context: typer.Context,
-    name: Name,
-    floats: Floats = None,
-    ints: Ints = None,
-    choices: Choices = None,
-    arms_listed: Arms = None,
-    arms_from: ArmsFrom = None,
-    history: History = None,
-    context_floats: ContextFloats = None,
-    context_ints: ContextInts = None,
-    context_choices: ContextChoices = None,
-    rules: Rules = None,
-    limits: Limits = None,
-    safe: Safe = False,
-    start: Start = None,
-    delta: Delta = None,
-    policy: OnePolicy = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
-    ] = None,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
-    as_json: Json = False,
-) -> None:
+    name: options.Name,
+    floats: options.Floats = None,
+    ints: options.Ints = None,
+    choices: options.Choices = None,
+    arms_listed: options.Arms = None,
+    arms_from: options.ArmsFrom = None,
+    history: options.History = None,
+    context_floats: options.ContextFloats = None,
+    context_ints: options.ContextInts = None,
+    context_choices: options.ContextChoices = None,
+    rules: options.Rules = None,
+    limits: options.Limits = None,
+    safe: options.Safe = False,
+    start: options.Start = None,
+    delta: options.Delta = None,
+    policy: options.OnePolicy = None,
+    minimize: options.Minimize = False,
+    seed: options.Seed = None,
+    path: options.File = options.DEFAULT,
+    token: options.Token = None,
+    timeout: options.Timeout = None,
+) -> Answer:
     """Create a study.
 
     Give each parameter with --float, --int or --choice. The study keeps them in the order in which you give them.
@@ -95,11 +69,11 @@ def create(
     parameters = tuple(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
     named = arms_listed is not None or arms_from is not None
     space = arms.space(None if named and not parameters else parse.space(parameters), arms_listed, arms_from)
-    given = {"--context-float": context_floats, "--context-int": context_ints, "--context-choice": context_choices}
+    inside = {"--context-float": context_floats, "--context-int": context_ints, "--context-choice": context_choices}
     settings: dict[str, Any] = {
         "seed": seed,
         "direction": "minimize" if minimize else None,
-        "context": parse.parameters(in_order(context, given)) or None,
+        "context": parse.parameters(in_order(context, inside)) or None,
         "where": rules,
         "limits": parse.limits_on(limits),
         "safe": safe or None,
@@ -108,34 +82,32 @@ def create(
     }
     if history is not None:
         settings["history"] = arms.history(history, space)
-    with show.progress() as progress, parse.making(policy or "auto"):
-        progress.add_task("a new study", total=None)
-        made = Study(name, space, _policy(policy), path=path, token=token, timeout=timeout, **settings)
-    if as_json:
-        show.as_json(study_status.summary_for_scripts(made.describe()))
-    else:
-        show.say("The study ", (name, "bold"), f" is in {visible(str(path))}.")
-        inside = made.description.context
-        options = [word for each in (inside.names if inside else ()) for word in ("--context", f"{each}=VALUE")]
-        show.say(f"Next: {next_command('ask', name, *options, path=path)}")
+    with show.waiting("a new study"), parse.making(policy or "auto"):
+        made = Study(name, space, parse.chosen(policy), path=path, token=token, timeout=timeout, **settings)
+    asked = made.description.context
+    given = [word for each in (asked.names if asked else ()) for word in ("--context", f"{each}=VALUE")]
+    return summary_for_scripts(made.describe()), [
+        ["The study ", (name, "bold"), f" is in {visible(str(path))}."],
+        f"Next: {next_command('ask', name, *given, path=path)}",
+    ]
 
 
+@answered
 def fork(
     context: typer.Context,
-    name: Name,
-    new: NewName,
-    floats: Floats = None,
-    ints: Ints = None,
-    choices: Choices = None,
-    rules: Rules = None,
-    limits: Limits = None,
-    policy: OnePolicy = None,
-    to: ToFile = None,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
-    as_json: Json = False,
-) -> None:
+    name: options.Name,
+    new: options.NewName,
+    floats: options.Floats = None,
+    ints: options.Ints = None,
+    choices: options.Choices = None,
+    rules: options.Rules = None,
+    limits: options.Limits = None,
+    policy: options.OnePolicy = None,
+    to: options.ToFile = None,
+    path: options.File = options.DEFAULT,
+    token: options.Token = None,
+    timeout: options.Timeout = None,
+) -> Answer:
     """Create a study with another range, rule, limit or policy from the observations of this one.
 
     A parameter that you give with --float, --int or --choice replaces the one of its name. Rules and limits are added
@@ -150,30 +122,21 @@ def fork(
     target = path if to is None else to
     service = for_service(target, token=token, timeout=timeout)
     given = parse.parameters(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
-    options: dict[str, Any] = {}
+    further: dict[str, Any] = {}
     if rules:
-        options["where"] = [*study.description.where, *rules]
+        further["where"] = [*study.description.where, *rules]
     if limits:
-        options["limits"] = dict(study.description.limits) | (parse.limits_on(limits) or {})
+        further["limits"] = dict(study.description.limits) | (parse.limits_on(limits) or {})
     _check_new(new, target, service)
-    with show.progress() as progress, parse.making(policy or "auto"):
-        progress.add_task("a new study", total=None)
-        made = study.fork(new, _replaced(study, given), _policy(policy), path=target, **service, **options)
+    with show.waiting("a new study"), parse.making(policy or "auto"):
+        made = study.fork(new, _replaced(study, given), parse.chosen(policy), path=target, **service, **further)
     taken, had = made.describe().counts, study.describe().counts
-    counts = {"taken": taken.told, "left_out": had.told - had.retracted - taken.told}
-    if as_json:
-        show.as_json(study_status.summary_for_scripts(made.describe()) | counts)
-        return
-    left_out = f"; {counts['left_out']} outside of its ranges and rules left out" if counts["left_out"] else ""
-    show.say("The study ", (new, "bold"), f" is in {visible(without_password(target))}.")
-    show.say(f"It begins with {counted(taken.told, 'observation')} of {visible(name)}{left_out}.")
-
-
-def _policy(spec: str | None) -> tuple[str, dict[str, Any]] | None:
-    if spec is None:
-        return None
-    chosen = parse.policy(spec)
-    return chosen.name, dict(chosen.options)
+    left = had.told - had.retracted - taken.told
+    left_out = f"; {left} outside of its ranges and rules left out" if left else ""
+    return summary_for_scripts(made.describe()) | {"taken": taken.told, "left_out": left}, [
+        ["The study ", (new, "bold"), f" is in {visible(without_password(target))}."],
+        f"It begins with {counted(taken.told, 'observation')} of {visible(name)}{left_out}.",
+    ]
 
 
 def _check_new(name: str, path: str, service: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from driftwise.cli import files
-from driftwise.cli.options import DEFAULT, File, Name, Timeout, Token
+from driftwise.cli.command import on_study
 from driftwise.errors import InvalidInput, StoreError
 from driftwise.study import Reading, Study
 from driftwise.study.readings import columns
@@ -23,15 +23,13 @@ FORMATS = (".csv", ".json", ".jsonl")
 PLAIN = {"repeats": 1, "failed": False}  # of those that do not say
 
 
+@on_study
 def export(
-    name: Name,
+    study: Study,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The file to write: .csv, .json or .jsonl. By default it goes to stdout."),
     ] = None,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON instead of CSV.")] = False,
     as_lines: Annotated[bool, typer.Option("--jsonl", help="Write JSON lines, one for each observation.")] = False,
 ) -> None:
@@ -47,13 +45,12 @@ def export(
         raise InvalidInput(f"--out must end in .csv, .json or .jsonl, got {str(out)!r}")
     if as_json and as_lines:
         raise InvalidInput("give --json or --jsonl, not both")
-    study = Study.open(name, path=path, token=token, timeout=timeout)
     wanted = ".jsonl" if as_lines else ".json" if as_json else ".csv" if out is None else out.suffix
     lines = {".csv": _csv, ".json": _json, ".jsonl": _json_lines}[wanted](study)
     if out is None:
         sys.stdout.writelines(lines)
         return
-    with files.opened(out, inputs=[path]) as file:
+    with files.opened(out, inputs=[study.path]) as file:
         file.writelines(line.encode("utf-8", "backslashreplace") for line in lines)
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, BinaryIO, TextIO
 import typer
 
 from driftwise.cli import files, parse, show
-from driftwise.cli.options import DEFAULT, File, Json, Name, Timeout, Token
+from driftwise.cli.command import Answer, answered, on_study
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.spaces import Choice, Space
 from driftwise.study import Study
@@ -30,18 +30,16 @@ FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0":
 Row = dict[str, Any]
 
 
+@answered
+@on_study
 def import_log(
-    name: Name,
+    study: Study,
     file: Annotated[str, typer.Argument(help="A CSV file or JSON lines; - is standard input.", show_default=False)],
     key_column: Annotated[
         str | None,
         typer.Option(help="The column that is the key of its row, for example number. By default key if there is one."),
     ] = None,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Import observations from a CSV file with a header, from JSON lines, or from what `study export` wrote.
 
     The columns are the parameters, those of the context, and reward; as you like also at, key, std, repeats, failed,
@@ -58,7 +56,6 @@ def import_log(
 
       driftwise study export prices --jsonl | driftwise study import other -
     """
-    study = Study.open(name, path=path, token=token, timeout=timeout)
     with opened(file) as text, show.progress("rows") as progress:
         task = progress.add_task(f"import {visible(Path(file).name)}", total=None)
         read = Counted(rows(text, study, key_column), lambda n: progress.update(task, completed=n))
@@ -66,10 +63,7 @@ def import_log(
             loaded = study.load(read)
         except (InvalidInput, ConflictError) as error:
             raise type(error)(f"{error}{_stored(read.count)}") from error
-    if as_json:
-        show.as_json(asdict(loaded))
-        return
-    show.say(f"{counted(loaded.new, 'observation')} stored, {loaded.known} known before.")
+    return asdict(loaded), [f"{counted(loaded.new, 'observation')} stored, {loaded.known} known before."]
 
 
 @dataclass

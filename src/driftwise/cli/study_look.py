@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from driftwise.auto.changes import REACH, NoticedChange
-from driftwise.cli import parse, show, study_status
+from driftwise.cli import options, parse, show, study_words
+from driftwise.cli.command import Answer, answered, on_study
 from driftwise.cli.failure import PAGED
-from driftwise.cli.options import DEFAULT, At, File, InContext, Json, Name, Pinned, Setting, Timeout, Token
-from driftwise.cli.study_words import in_context
 from driftwise.study import Study
 from driftwise.text import as_json as json_text
 from driftwise.text import give_or_take
@@ -20,43 +19,26 @@ from driftwise.text import give_or_take
 LONGEST = 86_400.0  # seconds between two looks
 
 
+@answered
+@on_study
 def recommend(
-    name: Name,
-    context: InContext = None,
-    fixed: Pinned = None,
-    at: At = None,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
-    as_json: Json = False,
-) -> None:
+    study: Study, context: options.InContext = None, fixed: options.Pinned = None, at: options.At = None
+) -> Answer:
     """Recommend the best setting now that is known: where the posterior mean less its standard deviation is best.
 
     The setting obeys the rules, and it probably works and keeps the limits. You are told if this is not sure yet,
     because little is known there or because the world has just changed. With a cycle that auto has found, --at gives
     the best setting at a time to come.
     """
-    study = Study.open(name, path=path, token=token, timeout=timeout)
-    now, pins = in_context(study, context), parse.some_params(fixed, study.space)
+    now, pins = study_words.in_context(study, context), parse.some_params(fixed, study.space)
     best = study.recommend(at=at, context=now, fixed=pins)
-    if as_json:
-        show.as_json(study_status.recommendation_for_scripts(best))
-    else:
-        show.say(*study_status.expected(best))
-        if not best.sure:
-            show.say(study_status.doubt(study))
+    doubts = [] if best.sure else [study_words.doubt(study)]
+    return study_words.recommendation_for_scripts(best), [study_words.expected(best), *doubts]
 
 
-def predict(
-    name: Name,
-    setting: Setting,
-    context: InContext = None,
-    at: At = None,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
-    as_json: Json = False,
-) -> None:
+@answered
+@on_study
+def predict(study: Study, setting: options.Setting, context: options.InContext = None, at: options.At = None) -> Answer:
     """Predict the reward at a setting, how probably the setting works, and each measure that has a limit.
 
     What is expected is the mean of the function there, without noise, and its standard deviation.
@@ -65,21 +47,17 @@ def predict(
 
       driftwise study predict prices price=12
     """
-    study = Study.open(name, path=path, token=token, timeout=timeout)
-    now = in_context(study, context)
+    now = study_words.in_context(study, context)
     found = study.predict(parse.params(setting, study.space), at=at, context=now)
-    if as_json:
-        show.as_json(study_status.prediction_for_scripts(study, found))
-        return
-    show.say((give_or_take(found.mean, found.std), "bold"), " is expected.")
-    if found.works < 1:
-        show.say(f"It works with probability {found.works:.2f}.")
-    for line in study_status.limits_in_words(study, found):
-        show.say(line)
+    works = [f"It works with probability {found.works:.2f}."] if found.works < 1 else []
+    expected = [(give_or_take(found.mean, found.std), "bold"), " is expected."]
+    lines = [expected, *works, *study_words.limits_in_words(study, found)]
+    return study_words.prediction_for_scripts(study, found), lines
 
 
+@on_study
 def changes(
-    name: Name,
+    study: Study,
     since: Annotated[
         int | None,
         typer.Option(min=0, help="Only changes noticed after this observation.", metavar="NUMBER"),
@@ -89,9 +67,6 @@ def changes(
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help=f"Exit with {PAGED} if there is a change that still stands.")
     ] = False,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, one for each change.")] = False,
 ) -> None:
     """List the abrupt changes of the world, each once, oldest first. This needs the policy auto.
@@ -106,11 +81,9 @@ def changes(
 
       driftwise study changes prices --follow --json
     """
-    study = Study.open(name, path=path, token=token, timeout=timeout)
     # the same for all looks, so that each goes on from the one before
     first = max(study.describe().counts.last - REACH, 0) if since is None else since
-    with show.progress("observations") as progress:
-        progress.add_task("changes", total=None)
+    with show.waiting("changes"):
         found = study.changes(since=first)
     for each in found:
         _print(each, as_json)

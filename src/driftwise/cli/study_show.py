@@ -10,9 +10,10 @@ import typer
 
 from driftwise.auto.changes import NoticedChange
 from driftwise.auto.drift_history import FEW, Moment
-from driftwise.cli import files, show, study_status
+from driftwise.cli import files, show, study_words
 from driftwise.cli.chart import chart, legend
-from driftwise.cli.options import DEFAULT, File, Json, Name, Timeout, Token
+from driftwise.cli.command import on_study
+from driftwise.cli.options import Json
 from driftwise.cli.over_time import over_time
 from driftwise.cli.study_words import in_context, setting
 from driftwise.errors import InvalidInput, NotFoundError
@@ -22,11 +23,9 @@ from driftwise.study.slices import Slice, newest_context, slices
 from driftwise.text import counted, did_you_mean
 
 
+@on_study
 def show_study(
-    name: Name,
-    path: File = DEFAULT,
-    token: Token = None,
-    timeout: Timeout = None,
+    study: Study,
     picture: Annotated[
         Path | None,
         typer.Option("--picture", "--png", help="Draw into this file instead: .png, .svg or .pdf.", metavar="FILE"),
@@ -57,18 +56,17 @@ def show_study(
 
       driftwise study show prices --parameter price --picture belief.svg
     """
-    study = Study.open(name, path=path, token=token, timeout=timeout)
     if picture is not None:
         from driftwise.plots.files import format_of  # loads the lab, which no other command of a study needs
 
-        files.check(picture, inputs=[path])
+        files.check(picture, inputs=[study.path])
         format_of(picture)
     inside = newest_context(study)
     if context:
         inside = in_context(study, context)
         study.description.pins(inside, None)  # refused here if it is not one of the study's
     if as_json:
-        show.as_json(study_status.for_scripts(study, inside))
+        show.as_json(study_words.for_scripts(study, inside))
     elif only_time:
         _show_over_time(study, picture)
     elif picture is not None:
@@ -80,8 +78,8 @@ def show_study(
 
 
 def _show_all(study: Study, parameter: str | None, context: Params | None) -> None:
-    study_status.head(study.describe())
-    for line in (*study_status.definition(study), *study_status.failures(study), *study_status.awaited(study)):
+    study_words.head(study.describe())
+    for line in (*study_words.definition(study), *study_words.failures(study), *study_words.awaited(study)):
         show.paragraph(line)
     if not study.describe().counts.rewards:
         show.paragraph("It has no rewards yet; ask, and tell at least one.")
@@ -95,7 +93,7 @@ def _show_all(study: Study, parameter: str | None, context: Params | None) -> No
     _show_best(study, best)
     moments, changes = _moments(study)
     if moments:
-        show.paragraph(*study_status.drift_in_words(moments[-1].drift, changes))
+        show.paragraph(*study_words.drift_in_words(moments[-1].drift, changes))
     else:
         show.paragraph("")
     for each in drawn:
@@ -109,10 +107,10 @@ def _show_best(study: Study, best: Recommendation) -> None:
     if best.context is not None:
         newest = "newest " if best.context == newest_context(study) else ""
         show.paragraph(f"In the {newest}context, {setting(best.context)}:")
-    show.paragraph("Best now: ", *study_status.expected(best))
+    show.paragraph("Best now: ", *study_words.expected(best))
     if not best.sure:
-        show.paragraph(study_status.doubt(study))
-    for line in study_status.limits_in_words(study, study.predict(best.params, context=best.context)):
+        show.paragraph(study_words.doubt(study))
+    for line in study_words.limits_in_words(study, study.predict(best.params, context=best.context)):
         show.paragraph(line)
 
 
@@ -120,11 +118,10 @@ def _moments(study: Study) -> tuple[Sequence[Moment], Sequence[NoticedChange]]:
     """What was said of the drift over time, and the changes; nothing if the policy does not say, or cannot yet."""
     if not hasattr(study.policy, "diagnose"):
         return [], []
-    with show.progress() as progress:
-        progress.add_task("how the world moved", total=None)
+    with show.waiting("how the world moved"):
         moments = study.drift_history()
         if moments[-1].drift.seen >= FEW:
-            return moments, study_status.changes_in(study, moments)
+            return moments, study_words.changes_in(study, moments)
     told = counted(moments[-1].drift.seen, "reward")
     show.paragraph(f"How the world moves is estimated from {FEW} rewards on; the study has {told}.")
     return [], []
@@ -135,7 +132,7 @@ def _show_over_time(study: Study, picture: Path | None) -> None:
     if len(moments) < 2:
         told = counted(len(moments), "reward")
         raise InvalidInput(f"--over-time needs at least 2 rewards, and study {study.name!r} has {told}; tell more")
-    changes = study_status.changes_in(study, moments)
+    changes = study_words.changes_in(study, moments)
     if picture is not None:
         from driftwise.cli.study_pictures import save_over_time
 

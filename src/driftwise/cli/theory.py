@@ -10,11 +10,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.text import Text
 
 from driftwise.cli import files, limits, parse, show
-from driftwise.cli.options import Json
+from driftwise.cli.command import Answer, answered
 from driftwise.gp.kernels import Kernel, Scaled
 from driftwise.plots.files import format_of
+from driftwise.plots.files import picture as drawn
 from driftwise.theory.bounds import Bound, Problem
 from driftwise.theory.domains import AGREE, Domain, domain
 from driftwise.theory.lower import Lower, lower_bound, lower_order, two_points
@@ -25,6 +27,7 @@ HEADER = ("policy", "P_T", "H or w", "γ", "β", "drift", "estimation", "bound",
 BEST_HEADER = ("policy", "H or w", "λ", "drift", "estimation", "bound", "of 2BT")
 
 
+@answered
 def theory(
     kernel: Annotated[
         str, typer.Option(help="The kernel: rbf:LENGTHSCALE, matern:NU:LENGTHSCALE or linear.")
@@ -51,8 +54,7 @@ def theory(
             metavar="FILE",
         ),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Compute what is proved about a problem of yours: upper and lower bounds on the regret.
 
     B and P_T are in the norm of the kernel as you write it; for the linear kernel that is ‖θ‖. γ is the maximum
@@ -77,8 +79,7 @@ def theory(
     told = {"budget": budget * norm, "B": B * norm, "R": R, "delta": delta}
     known = NOISE if noise is None else noise
     Problem(lambda n: 1.0, horizon, noise=known, **told)  # refuses what is no problem before γ is searched
-    with show.progress() as progress:
-        progress.add_task(f"γ of {horizon:,} samples", total=None)
+    with show.waiting(f"γ of {horizon:,} samples"):
         found = domain(used, dim, known, horizon, points=points)
         gain = found.gain
         problem = Problem(gain.upper, horizon, noise=known, **told)
@@ -88,37 +89,43 @@ def theory(
         C, G = two_points(used, np.array(gain.points))
         lower, orders = lower_bound(problem, contrast=C, reach=G), lower_order(used, dim, problem)
         if picture is not None:
-            from driftwise.cli.theory_picture import save_bounds  # slow to import
-
             smallest = min(best, key=lambda row: row.bound.total).noise
-            save_bounds(of_noise(smallest), picture, contrast=C, reach=G)
-    if as_json:
-        given = {"kernel": kernel, "dim": dim, "horizon": horizon, "budget": budget}
-        given |= {"B": B, "R": R, "noise": known, "delta": delta, "points": found.points}
-        given |= {"kernel_divided_by": largest, "norms_multiplied_by": norm}
-        gamma: dict[str, Any] = {"lower": gain(horizon), "upper": gain.upper(horizon), "points": found.points}
-        gamma |= {"of_the_whole_cube": found.exact, "settled": found.settled, "growth": found.growth}
-        record = {"problem": given, "gain": gamma, "promises": [_record(promise) for promise in stated]}
-        record |= {"best": [_best_record(row) for row in best], "lower": asdict(lower) | {"orders": orders}}
-        show.as_json(record)
-        return
-    console = show.out()
-    if largest > 1:
-        console.print(
-            f"The kernel is divided by {largest:g}, so that k(x, x) ≤ 1 on [0, 1]^{dim} as the theorems assume, and B "
-            f"and P_T are multiplied by √{largest:g}: the functions and the regret are those of your kernel."
-        )
-    console.print(_interval(found, dim, horizon))
-    if not found.settled:
-        console.print(_unsettled(found), style="yellow")
-    console.print(f"Every policy has R(T) ≤ 2BT = {problem.B * 2 * horizon:.4g}.")
-    console.print(_below(lower, orders))
-    console.print()
-    console.print(show.table(f"Both theorems, with probability {1 - delta:g}", HEADER, [_row(p) for p in stated]))
-    console.print(verdict(stated), style="yellow" if any(p.bound.vacuous for p in stated) else "")
-    console.print()
-    console.print(show.table("The best bounds, with width=mixture", BEST_HEADER, [_best_row(row) for row in best]))
-    console.print(_word("The best bounds", [row.bound for row in best]))
+            _draw(of_noise(smallest), picture, contrast=C, reach=G)
+    given = {"kernel": kernel, "dim": dim, "horizon": horizon, "budget": budget}
+    given |= {"B": B, "R": R, "noise": known, "delta": delta, "points": found.points}
+    given |= {"kernel_divided_by": largest, "norms_multiplied_by": norm}
+    gamma: dict[str, Any] = {"lower": gain(horizon), "upper": gain.upper(horizon), "points": found.points}
+    gamma |= {"of_the_whole_cube": found.exact, "settled": found.settled, "growth": found.growth}
+    record = {"problem": given, "gain": gamma, "promises": [_record(promise) for promise in stated]}
+    record |= {"best": [_best_record(row) for row in best], "lower": asdict(lower) | {"orders": orders}}
+    divided = (
+        f"The kernel is divided by {largest:g}, so that k(x, x) ≤ 1 on [0, 1]^{dim} as the theorems assume, and B "
+        f"and P_T are multiplied by √{largest:g}: the functions and the regret are those of your kernel."
+    )
+    return record, [
+        *([Text(divided)] if largest > 1 else []),
+        Text(_interval(found, dim, horizon)),
+        *([] if found.settled else [Text(_unsettled(found), style="yellow")]),
+        Text(f"Every policy has R(T) ≤ 2BT = {problem.B * 2 * horizon:.4g}."),
+        Text(_below(lower, orders) + "\n"),
+        show.table(f"Both theorems, with probability {1 - delta:g}", HEADER, [_row(p) for p in stated]),
+        Text(verdict(stated) + "\n", style="yellow" if any(p.bound.vacuous for p in stated) else ""),
+        show.table("The best bounds, with width=mixture", BEST_HEADER, [_best_row(row) for row in best]),
+        Text(_word("The best bounds", [row.bound for row in best])),
+    ]
+
+
+def _draw(problem: Problem, path: Path, *, contrast: float, reach: float) -> None:
+    """The bounds over T and over P_T, in double logarithms, with λ as the problem has it."""
+    from driftwise.plots.bounds import BoundsAlong, bounds_figure  # slow to import
+    from driftwise.theory.curves import over_budget, over_horizon
+
+    told = {"contrast": contrast, "reach": reach}
+    along = [
+        BoundsAlong("T", f"P_T = {problem.budget:.3g}", over_horizon(problem, **told), {}),
+        BoundsAlong("P_T", f"T = {problem.horizon:,}", over_budget(problem, **told), {}),
+    ]
+    files.write(path, drawn(bounds_figure(along), path))
 
 
 def _problem(found: Domain, horizon: int, told: dict[str, float], noise: float) -> Problem:

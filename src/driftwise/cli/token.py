@@ -7,15 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import show
-from driftwise.cli.failure import EXIT_CODES
-from driftwise.cli.options import Json
+from driftwise.cli.command import Answer, answered
+from driftwise.cli.failure import group
 from driftwise.cli.serve import Store
 
-app = typer.Typer(
-    invoke_without_command=True,
-    epilog=EXIT_CODES,
-    help="""Tokens of a service: who may read, tell, ask or change studies.
+app = group(
+    """Tokens of a service: who may read, tell, ask or change studies.
 
     A token is shown once, when it is made: only its digest is stored.
 
@@ -26,19 +23,14 @@ app = typer.Typer(
       driftwise token create checkout --scope ask --scope tell --project shop/ --days 90
 
       driftwise token rotate ID --grace-hours 24
-    """,
+    """
 )
 
 Id = Annotated[str, typer.Argument(help="The ID of the token, as `token list` shows it.", show_default=False)]
 
 
-@app.callback()
-def root(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-
-
 @app.command()
+@answered
 def create(
     name: Annotated[str, typer.Argument(help="Who or what the token is for.", show_default=False)],
     scopes: Annotated[
@@ -49,53 +41,41 @@ def create(
     study: Annotated[str | None, typer.Option(help="Only the study of this name.")] = None,
     days: Annotated[float | None, typer.Option(help="So many days it holds. By default it does not expire.")] = None,
     path: Store = "driftwise.db",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Make a token and print it. It cannot be printed again."""
     token, text = _tokens(path).create(name, tuple(scopes or ("read",)), project=project, study=study, days=days)
-    if as_json:
-        show.as_json(_row(token) | {"token": text})
-        return
-    show.say(text)
-    show.say(f"This is token {token.id} ({_what(token)}). Keep it: it is shown this once.")
+    said = f"This is token {token.id} ({_what(token)}). Keep it: it is shown this once."
+    return _row(token) | {"token": text}, [text, said]
 
 
 @app.command("list")
-def list_tokens(path: Store = "driftwise.db", as_json: Json = False) -> None:
+@answered
+def list_tokens(path: Store = "driftwise.db") -> Answer:
     """List the tokens, without their secrets."""
     tokens = _tokens(path).list()
-    if as_json:
-        show.as_json({"tokens": [_row(token) for token in tokens]})
-        return
-    if not tokens:
-        show.say("There are no tokens. Whoever reaches the service on this machine may do everything.")
-    for token in tokens:
-        show.say(f"{token.id}  {token.name}: {_what(token)}")
+    none = "There are no tokens. Whoever reaches the service on this machine may do everything."
+    listed = [f"{token.id}  {token.name}: {_what(token)}" for token in tokens]
+    return {"tokens": [_row(token) for token in tokens]}, listed or [none]
 
 
 @app.command()
+@answered
 def rotate(
     id: Id,
     grace_hours: Annotated[float, typer.Option(help="So many hours the old text still holds.")] = 0.0,
     path: Store = "driftwise.db",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Give a token a new text, with the same ID and rights."""
     text = _tokens(path).rotate(id, grace_hours=grace_hours)
-    if as_json:
-        show.as_json({"id": id, "token": text})
-    else:
-        show.say(text)
+    return {"id": id, "token": text}, [text]
 
 
 @app.command()
-def revoke(id: Id, path: Store = "driftwise.db", as_json: Json = False) -> None:
+@answered
+def revoke(id: Id, path: Store = "driftwise.db") -> Answer:
     """Declare that a token no longer holds. A running service refuses it within two seconds."""
     _tokens(path).revoke(id)
-    if as_json:
-        show.as_json({"id": id, "revoked": True})
-    else:
-        show.say("The token is revoked.")
+    return {"id": id, "revoked": True}, ["The token is revoked."]
 
 
 def _tokens(path: str) -> Any:
@@ -107,16 +87,9 @@ def _tokens(path: str) -> Any:
 
 
 def _row(token: Any) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "name": token.name,
-        "scopes": list(token.scopes),
-        "project": token.project,
-        "study": token.study,
-        "made": _date(token.made),
-        "expires": _date(token.expires),
-        "revoked": _date(token.revoked),
-    }
+    kept = {each: getattr(token, each) for each in ("id", "name", "project", "study")}
+    dates = {each: _date(getattr(token, each)) for each in ("made", "expires", "revoked")}
+    return kept | {"scopes": list(token.scopes)} | dates
 
 
 def _what(token: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,27 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
-from driftwise.cli import failure, parse, show
-from driftwise.cli.options import (
-    DEFAULT,
-    Choices,
-    File,
-    Floats,
-    Ints,
-    Json,
-    Limits,
-    Name,
-    OnePolicy,
-    Rules,
-    Timeout,
-    Token,
-)
+from driftwise.cli import failure, options, parse, show
 from driftwise.cli.ordered import in_order
 from driftwise.cli.tune_screen import screen
-from driftwise.errors import InvalidInput, NotFoundError
+from driftwise.errors import InvalidInput, NotFoundError, missing_extra
 from driftwise.study import Study
-from driftwise.tune import Plan, Reader, Template, Tuner
+from driftwise.tune import Command, Plan, Reader, Template, Tuner
 from driftwise.tune.claim import claimed
+from driftwise.tune.live_plan import LivePlan
+from driftwise.tune.loop import Way
+
+SYSTEM = "A system that runs"  # a panel of the help
 
 
 class Reward(StrEnum):
@@ -49,21 +40,19 @@ class OnBadOutput(StrEnum):
 
 def tune(
     context: typer.Context,
-    name: Name,
+    name: options.Name,
     command: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(help="The command, after --. {x} is the value of the parameter x.", show_default=False),
-    ],
-    floats: Floats = None,
-    ints: Ints = None,
-    choices: Choices = None,
-    rules: Rules = None,
-    limits: Limits = None,
-    policy: OnePolicy = None,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Rewards are costs: the lowest is the best.")] = False,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The seed of the policy's random numbers.", show_default="0")
     ] = None,
+    floats: options.Floats = None,
+    ints: options.Ints = None,
+    choices: options.Choices = None,
+    rules: options.Rules = None,
+    limits: options.Limits = None,
+    policy: options.OnePolicy = None,
+    minimize: options.Minimize = False,
+    seed: options.Seed = None,
     reward: Annotated[
         Reward, typer.Option(help="Take the reward from the last line of the output, or take the run time in seconds.")
     ] = Reward.output,
@@ -72,8 +61,30 @@ def tune(
     ] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="A further field to store, as p99_ms, or p99=ms.p99 under another name.", metavar="FIELD"),
+        typer.Option(
+            help="A further field to store, as p99_ms, or p99=ms.p99 under another name. With --apply, where the "
+            "reward is: prometheus:ADDRESS.",
+            metavar="FIELD",
+        ),
     ] = None,
+    apply: Annotated[
+        str | None,
+        typer.Option(
+            help="Tune a system that runs, without a command: send each setting to webhook:ADDRESS, or write it into "
+            "file:PATH.",
+            metavar="WAY",
+            rich_help_panel=SYSTEM,
+        ),
+    ] = None,
+    query: Annotated[
+        str, typer.Option(help="The reward: PromQL that gives one number.", metavar="PROMQL", rich_help_panel=SYSTEM)
+    ] = "",
+    settle: Annotated[
+        float, typer.Option(help="Seconds to wait after a setting was applied.", rich_help_panel=SYSTEM)
+    ] = 30.0,
+    average: Annotated[
+        float, typer.Option(help="Seconds over which the query is then averaged.", rich_help_panel=SYSTEM)
+    ] = 60.0,
     on_bad_output: Annotated[
         OnBadOutput, typer.Option(help="An output without a reward: the setting failed, or stop at once.")
     ] = OnBadOutput.fail,
@@ -94,16 +105,19 @@ def tune(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Give up the settings that an interrupted run left, instead of trying them.")
     ] = False,
-    path: File = DEFAULT,
-    token: Token = None,
-    service_timeout: Timeout = None,
-    as_json: Json = False,
+    path: options.File = options.DEFAULT,
+    token: options.Token = None,
+    service_timeout: options.Timeout = None,
+    as_json: options.Json = False,
 ) -> None:
     """Tune a command: ask for a setting, run the command with it, read the reward that it prints, and so on.
 
     The reward is the number in the last line of the output. The parameters are also in the environment, as DRIFTWISE_x
     and as JSON in DRIFTWISE_PARAMS. A command that ends with another exit code than 0, that takes longer than
     --timeout or that prints no reward has failed; the study learns where that happens and keeps away.
+
+    With --apply there is no command: each setting is applied to a system that runs, and after a while the reward is
+    taken from Prometheus. What does not answer is waited for.
 
     Give the parameters, rules and limits the first time; later the name of the study is enough. Ctrl-C waits for the
     commands under way, and a second one ends them. Nothing is lost then, nor if the program is killed: the next call
@@ -116,31 +130,30 @@ def tune(
       driftwise tune web --float x=0:1 --int n=1:8 --where 'x * n <= 4' --steps 100 -- ./measure.sh {x} {n}
 
       driftwise tune db --int pages=1:4096:log --limit 'p99_ms<=200' --reward-field tps -- ./bench {pages}
+
+      driftwise tune shop --int workers=1:32 --apply webhook:http://127.0.0.1:8000/settings \\
+        --measure prometheus:http://127.0.0.1:9090 --query 'sum(rate(orders_total[1m]))'
     """
-    parameters = list(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
-    template = Template(tuple(command), shell)
-    reader = Reader(reward_field, reward is Reward.time, _fields(measure or ()))
-    last = None if keep_going else stop_after
-    plan = Plan(steps, until_seconds, pause, jobs, timeout, grace, last, on_bad_output is OnBadOutput.stop)
-    settings: dict[str, Any] = {
-        "policy": policy,
-        "minimize": minimize or None,
-        "where": rules,
-        "limit": limits,
-        "seed": seed,
-    }
-    service: dict[str, Any] = {"token": token, "timeout": service_timeout}
-    if parameters:
-        space = parse.space(parameters)
-        template.check(list(space), all_of_them=not env)
-        _check_direction(reward, minimize)
-        study = _created(name, space, path=path, **service, **settings)
+    plan = Plan(steps, until_seconds, pause, jobs, None if keep_going else stop_after)
+    way: Way
+    if apply is not None:
+        if command or jobs > 1:
+            raise InvalidInput("a system that runs has one setting at a time, and no command; leave out --jobs and --")
+        way = _live(name, apply, measure or [], query, settle, average)
     else:
-        given = [option for option, value in settings.items() if value is not None]
-        study = _opened(name, given, path=path, **service)
-        template.check(study.space.names, all_of_them=not env)
+        template = Template(tuple(command or ()), shell)
+        reader = Reader(reward_field, reward is Reward.time, _fields(measure or ()))
+        way = Command(template, reader, timeout, grace, on_bad_output is OnBadOutput.stop)
+    parameters = list(in_order(context, {"--float": floats, "--int": ints, "--choice": choices}))
+    given = {"policy": policy, "minimize": minimize or None, "where": rules, "limit": limits, "seed": seed}
+    space = parse.space(parameters) if parameters else None
+    if space:
+        way.check(list(space), all_of_them=not env)
+        _check_direction(reward, minimize)
+    study = _study(name, space, given, path=path, token=token, timeout=service_timeout)
+    way.check(study.space.names, all_of_them=not env)
     _check_direction(reward, study.description.direction == "minimize")
-    tuner = Tuner(study, template, reader, plan)
+    tuner = Tuner(study, way.measuring([name for name, _ in study.description.limits]), plan)
     with claimed(str(path), name):
         if fresh:
             tuner.abandon_left_over()
@@ -152,6 +165,7 @@ def tune(
 def _run(tuner: Tuner, as_json: bool) -> bool:
     """Until it is done; whether Ctrl-C ended it."""
     with screen(tuner, as_json) as shown, _interrupts(tuner, shown.say), closing(tuner.steps()) as steps:
+        tuner.say = shown.say
         for step in steps:
             shown.step(step)
         shown.end()
@@ -174,22 +188,40 @@ def _interrupts(tuner: Tuner, say: Callable[[str], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _created(name: str, space: Any, *, path: Any, minimize: Any, policy: str | None, limit: Any, **rest: Any) -> Study:
-    chosen = None if policy is None else parse.policy(policy)
-    wanted = None if chosen is None else (chosen.name, dict(chosen.options))
-    direction = "minimize" if minimize else None
-    with show.progress() as progress, parse.making(policy or "auto"):
-        progress.add_task("the study", total=None)
-        return Study(name, space, wanted, path=path, direction=direction, limits=parse.limits_on(limit), **rest)
-
-
-def _opened(name: str, given: Sequence[str], **where: Any) -> Study:
-    if given:
-        raise InvalidInput(f"--{given[0]} belongs to the parameters; give --float, --int or --choice, too")
+def _study(name: str, space: Any, given: dict[str, Any], **where: Any) -> Study:
+    """A new study if there are parameters, or else the one of this name."""
+    if space:
+        policy, minimize, rules, limits, seed = given.values()
+        direction = "minimize" if minimize else None
+        limited = {"where": rules, "limits": parse.limits_on(limits)}
+        with show.waiting("the study"), parse.making(policy or "auto"):
+            return Study(name, space, parse.chosen(policy), direction=direction, seed=seed, **limited, **where)
+    for option, value in given.items():
+        if value is not None:
+            raise InvalidInput(f"--{option} belongs to the parameters; give --float, --int or --choice, too")
     try:
         return Study.open(name, **where)
     except NotFoundError as error:
         raise NotFoundError(f"{error}; to create it, give its parameters with --float, --int or --choice") from None
+
+
+def _live(name: str, apply: str, measures: Sequence[str], query: str, settle: float, average: float) -> Way:
+    """A system that runs, as --apply and --measure say."""
+    try:
+        from driftwise.tune.live import System
+        from driftwise.tune.live_attempt import Live
+    except ImportError:
+        raise missing_extra("serve", "httpx (for --apply)") from None
+    kind, _, target = apply.partition(":")
+    source, _, address = (measures[0] if len(measures) == 1 else "").partition(":")
+    if kind not in ("webhook", "file"):
+        raise InvalidInput(f"--apply is written webhook:ADDRESS or file:PATH, got {apply!r:.80}")
+    if source != "prometheus":
+        raise InvalidInput("--apply needs --measure prometheus:ADDRESS, and --query with what it is asked")
+    folder, target = os.path.split(os.path.abspath(target)) if kind == "file" else (None, target)
+    if folder is not None and not os.path.isdir(folder):
+        raise InvalidInput(f"there is no folder {folder} for the file of --apply; make it first")
+    return Live(System(name, LivePlan(address, query, kind, target, settle, average), folder))
 
 
 def _check_direction(reward: Reward, minimize: bool) -> None:

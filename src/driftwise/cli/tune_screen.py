@@ -18,7 +18,7 @@ from driftwise.cli.study_words import setting
 from driftwise.records import Recommendation
 from driftwise.text import as_json as json_text
 from driftwise.text import counted, give_or_take, visible
-from driftwise.tune import TunedStep, Tuner
+from driftwise.tune import Attempted, TunedStep, Tuner
 
 BARS = "▁▂▃▄▅▆▇█"
 FAILED = "×"
@@ -60,18 +60,18 @@ class Lines:
     def step(self, step: TunedStep | None) -> None:
         if step is None:
             return
-        s = step.suggestion
+        s, came = step.suggestion, step.outcome
         found: dict[str, Any] = {"step": step.done, "number": s.number, "id": s.id, "params": dict(s.params)}
-        found |= {"reward": step.reward, "failed": step.reward is None, "measures": dict(step.measures)}
-        found |= {"seconds": step.seconds, "resumed": step.resumed, "best": _best(self.tuner.best())}
-        print(json_text(found | ({"why": step.trouble} if step.trouble else {}), indent=None), flush=True)
+        found |= {"reward": came.reward, "failed": came.reward is None, "measures": dict(came.measures)}
+        found |= {"seconds": came.seconds, "resumed": step.resumed, "best": _best(self.tuner.best())}
+        print(json_text(found | ({"why": came.trouble} if came.trouble else {}), indent=None), flush=True)
 
     def say(self, words: str) -> None:
         show.aside().print(words)
 
     def end(self) -> None:
         best = self.tuner.best()
-        command = None if best is None else self.tuner.template.filled(best.params)
+        command = None if best is None else self.tuner.way.arguments(best.params)
         counts = {"steps": self.tuner.done, "failures": self.tuner.failed, "stopped": self.tuner.stopping}
         print(json_text({"done": counts, "best": _best(best), "command": command}, indent=None), flush=True)
 
@@ -93,7 +93,7 @@ class PlainLines:
 
     def step(self, step: TunedStep | None) -> None:
         if step is not None:
-            show.say(f"{step.suggestion.number:4}  {setting(step.params)}  {outcome(step)}{_now(self.tuner)}")
+            show.say(f"{step.suggestion.number:4}  {setting(step.params)}  {in_words(step.outcome)}{_now(self.tuner)}")
 
     def say(self, words: str) -> None:
         show.aside().print(words)
@@ -102,12 +102,12 @@ class PlainLines:
         last_words(self.tuner)
 
 
-def outcome(step: TunedStep) -> str:
-    """What came of a step, in words."""
-    if step.reward is None:
-        return f"failed: {visible(step.trouble)}"
-    measures = "".join(f", {visible(name)} {value:.4g}" for name, value in step.measures.items())
-    return f"→ {step.reward:.6g}{measures}"
+def in_words(outcome: Attempted) -> str:
+    """What came of a step."""
+    if outcome.reward is None:
+        return f"failed: {visible(outcome.trouble)}"
+    measures = "".join(f", {visible(name)} {value:.4g}" for name, value in outcome.measures.items())
+    return f"→ {outcome.reward:.6g}{measures}"
 
 
 def _now(tuner: Tuner) -> str:
@@ -127,8 +127,11 @@ def last_words(tuner: Tuner) -> None:
     if best is None:
         show.paragraph("There is no reward yet, and so nothing to recommend.")
         return
-    show.paragraph("Best now: ", (setting(best.params), "bold"), f", where {expectation(best)} is expected. Run:")
-    show.say(f"  {visible(tuner.template.line(best.params))}")
+    run = tuner.way.arguments(best.params) is not None
+    expected = f", where {expectation(best)} is expected.{' Run:' if run else ''}"
+    show.paragraph("Best now: ", (setting(best.params), "bold"), expected)
+    if run:
+        show.say(f"  {visible(tuner.way.line(best.params))}")
 
 
 # --- a drawing ------------------------------------------------------------------------------------------------------
@@ -148,7 +151,7 @@ class Drawing:
 
     def step(self, step: TunedStep | None) -> None:
         if step is not None:
-            self.rewards.append(step.reward)
+            self.rewards.append(step.outcome.reward)
             self.newest, self.best = step, self.tuner.best()
 
     def say(self, words: str) -> None:
@@ -168,7 +171,7 @@ class Drawing:
         head = f"step {tuner.done}{of}{failures}, {time.monotonic() - self.begun:.0f} s"
         lines = [Text.assemble((visible(tuner.study.name), "bold"), f"  {head}")]
         if self.newest is not None:
-            lines.append(Text(f"last  {setting(self.newest.params)}  {outcome(self.newest)}"))
+            lines.append(Text(f"last  {setting(self.newest.params)}  {in_words(self.newest.outcome)}"))
         if self.best is not None:
             lines.append(Text.assemble("best  ", (setting(self.best.params), "bold"), f"  {expectation(self.best)}"))
         if self.rewards:

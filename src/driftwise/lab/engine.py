@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -239,10 +240,6 @@ class Joblib:
     jobs: int
 
     def __call__(self, work: Work) -> Iterator[Reply]:
-        try:
-            from joblib.externals.loky.process_executor import TerminatedWorkerError
-        except ImportError:
-            raise missing_extra("lab", "joblib (for more than one job)") from None
         deaths = 0
         while len(work) and deaths < PATIENCE:
             try:
@@ -250,7 +247,7 @@ class Joblib:
                     deaths = 0
                     work.finish(reply)
                     yield reply
-            except TerminatedWorkerError:
+            except BrokenProcessPool:  # the base of what joblib raises when one is killed
                 deaths += 1
                 work.put_back()
         yield from _one_by_one(work)
@@ -258,8 +255,10 @@ class Joblib:
 
 def _in_processes(batches: Iterator[tuple[Item, ...]], workers: int) -> Iterator[Reply]:
     """Over processes with one BLAS thread each, which end with this one."""
-    from joblib import Parallel, delayed, parallel_config
-
+    try:
+        from joblib import Parallel, delayed, parallel_config
+    except ImportError:
+        raise missing_extra("lab", "joblib (for more than one job)") from None
     with parallel_config(backend="loky", inner_max_num_threads=1):
         made: Iterator[Reply] = Parallel(
             n_jobs=workers,
@@ -272,16 +271,13 @@ def _in_processes(batches: Iterator[tuple[Item, ...]], workers: int) -> Iterator
 
 
 def _one_by_one(work: Work) -> Iterator[Reply]:
-    """Each job in a process of its own, to find the one that kills it."""
-    from joblib.externals.loky import get_reusable_executor
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
+    """One job at a time, in a process other than this one, to find the job that kills it."""
     while work.waiting:
-        number, job = work.take()
+        item = work.take()
         try:
-            reply = get_reusable_executor(max_workers=1).submit(do, ((number, job),)).result()
-        except TerminatedWorkerError:
-            reply = Reply((Failure(number, KILLED),), 0.0)
+            (reply,) = _in_processes(iter([(item,)]), workers=2)  # joblib has one worker stay in this process
+        except BrokenProcessPool:
+            reply = Reply((Failure(item[0], KILLED),), 0.0)
         work.finish(reply)
         yield reply
 

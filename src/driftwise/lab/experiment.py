@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 
 from driftwise import checks
 from driftwise.errors import DriftwiseError, InvalidInput, NotFoundError
@@ -135,9 +133,3 @@ def conduct(
         cpu=cpu + cpu_since_last(),
         useful=useful,
     )
-
-
-def versions() -> dict[str, str]:
-    """What the bits of a result may depend on."""
-    found = {name: version(name) for name in ("driftwise", "numpy", "scipy")}
-    return found | {"python": platform.python_version(), "machine": platform.machine()}

@@ -1,49 +1,70 @@
-"""A folder of results: appended to as trials end, sorted when a run is over, read back as columns.
+"""A folder of results: a SQLite file to which trials are added as they end, and that is read back as columns.
 
-results.jsonl    one line a trial, canonical JSON: the same trials give the same bytes, whoever ran them
-timings.jsonl    what they cost
-failures.jsonl   trials that raised, and what; gone when none is left
-manifest.json    what was asked for, and the versions that answered
+A trial is a row: its name, the key that says what code it was run with, its figures, its curve as float64, and what it
+cost. The trials that raised, and what was asked for with which versions, have tables of their own.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
+import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from driftwise.atomic import replacing
-from driftwise.errors import ConflictError, InvalidInput, NotFoundError
+from driftwise.errors import ConflictError, DriftwiseError, InvalidInput, NotFoundError
 from driftwise.lab.trials import Result, Timing, kind_of, name_of
 from driftwise.records import Array
 
-FILES = ("results.jsonl", "timings.jsonl", "failures.jsonl", "manifest.json", ".lock")
-RESULTS, TIMINGS, FAILURES, MANIFEST, LOCK = FILES
+RESULTS, LOCK = "results.db", ".lock"
 SYNC = 0.25  # seconds between syncs to disk: a power cut loses no more; a killed process loses nothing it wrote
-T = TypeVar("T")
+WAIT = 60.0  # seconds for a reader that is in the way
+OURS = 0x64776C62  # by which a file of results is known
 
-CURVE = b',"curve":['  # begins the last field, so that a line can be read without it
+COLUMNS = {
+    "name": "TEXT PRIMARY KEY",
+    **dict.fromkeys(("key", "suite", "case", "policy"), "TEXT NOT NULL"),
+    **dict.fromkeys(("seed", "horizon"), "INTEGER NOT NULL"),
+    **dict.fromkeys(("regret", "integrated"), "REAL NOT NULL"),
+    "within": "TEXT NOT NULL",
+    "variation": "REAL",
+    "changes": "TEXT NOT NULL",
+    "recovery": "TEXT NOT NULL",
+    "restarts": "INTEGER",
+    "curve": "BLOB NOT NULL",  # as float64
+    **dict.fromkeys(("mean", "median", "wall", "in_policy", "in_environment", "rest"), "REAL NOT NULL"),
+}  # of a trial: its name, and the fields of its result and of its timing in their order
+SCHEMA = f"""
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+BEGIN;
+PRAGMA application_id = {OURS};
+CREATE TABLE IF NOT EXISTS trials ({", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())});
+CREATE TABLE IF NOT EXISTS failures (name TEXT PRIMARY KEY, "key" TEXT NOT NULL, problem TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS runs (asked TEXT NOT NULL, versions TEXT NOT NULL);
+COMMIT;
+"""
+ADD = f"INSERT OR REPLACE INTO trials VALUES ({', '.join('?' for _ in COLUMNS)})"
+LISTS = ("within", "changes", "recovery")  # of a result, kept as JSON
+
+Strings = NDArray[np.str_]
 
 
-def line(record: Any) -> bytes:
-    """One line of canonical JSON: fields in their order, no spaces, floats as short as they round-trip."""
-    fields = record if isinstance(record, Mapping) else asdict(record)
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode() + b"\n"
-
-
-def key_of(written: bytes) -> str:
-    """The key of a line, without reading the rest of it: key is the first field."""
-    key, _ = json.JSONDecoder().raw_decode(written.decode(), len('{"key":'))
-    return str(key)
+def versions() -> dict[str, str]:
+    """What the bits of a result may depend on."""
+    found = {name: version(name) for name in ("driftwise", "numpy", "scipy")}
+    return found | {"python": platform.python_version(), "machine": platform.machine()}
 
 
 class Folder:
@@ -61,20 +82,18 @@ class Folder:
             self.path.mkdir(parents=True, exist_ok=True)
         except FileExistsError:
             raise InvalidInput(f"results go into a folder, and {self.path} is a file; give another --out") from None
-        self._lock = _locked(self.path / LOCK)
+        self._lock = FileLock(self.path / LOCK, timeout=0, is_singleton=False)  # the system lets go when we end
         try:
-            self.done: set[str] = set(_parsed(self.path / RESULTS, _whole(self.path / RESULTS), key_of))
-        except InvalidInput:
+            self._lock.acquire()
+        except Timeout:
+            raise ConflictError(f"another run is writing to {self.path}; wait for it, or give another --out") from None
+        try:
+            self.done: set[str] = {key for (key,) in _rows(self.path, 'SELECT "key" FROM trials')}
+            self._file = _opened(self.path / RESULTS, write=True)
+        except DriftwiseError:
             self._lock.release()
             raise
-        for name in (RESULTS, TIMINGS):  # not before they are known to be ours
-            _mended(self.path / name)
-        self._open()
         self._synced = time.monotonic()
-
-    def _open(self) -> None:
-        self._results = (self.path / RESULTS).open("ab")
-        self._timings = (self.path / TIMINGS).open("ab")
 
     def __enter__(self) -> Self:
         return self
@@ -86,13 +105,16 @@ class Folder:
         """Keeps what came of a trial. When this returns, it outlives the process."""
         if result.key in self.done:
             return
-        self._timings.write(line(timing))
-        self._timings.flush()
-        self._results.write(line(result))
-        self._results.flush()
+        name = name_of(result.key)
+        figures = asdict(result) | {each: json.dumps(getattr(result, each)) for each in LISTS}
+        figures["curve"] = np.array(result.curve, dtype="<f8").tobytes()
+        _, *spent = asdict(timing).values()
+        with self._writing():
+            self._file.execute(ADD, (name, *figures.values(), *spent))
+            self._file.execute("DELETE FROM failures WHERE name = ?", (name,))
         self.done.add(result.key)
         if time.monotonic() - self._synced > SYNC:
-            os.fsync(self._results.fileno())
+            self._file.execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._synced = time.monotonic()
 
     def drop_other_code(self, keys: Iterable[str]) -> int:
@@ -102,88 +124,75 @@ class Folder:
         """
         codes = dict(map(kind_of, keys))
         stale = {key for key in self.done if kind_of(key)[1] != codes.get(kind_of(key)[0], kind_of(key)[1])}
-        if stale:
-            for file in (self._results, self._timings):
-                file.flush()
-            for name in (RESULTS, TIMINGS):
-                lines = (self.path / name).read_bytes().splitlines(keepends=True)
-                _replace(self.path / name, [written for written in lines if key_of(written) not in stale])
-            self._open()
-            self.done -= stale
+        with self._writing():
+            dropped = ((name_of(key), key) for key in stale)
+            self._file.executemany('DELETE FROM trials WHERE name = ? AND "key" = ?', dropped)
+        self.done -= stale
         return len(stale)
 
     def failed(self, key: str, problem: str) -> None:
         """Notes a trial that raised; the next run tries it again."""
-        with (self.path / FAILURES).open("ab") as file:
-            file.write(line({"key": key, "problem": problem}))
+        with self._writing():
+            self._file.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?)", (name_of(key), key, problem))
 
-    def describe(self, asked: Mapping[str, Any]) -> None:
-        text = json.dumps(asked, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        _replace(self.path / MANIFEST, [text.encode()])
+    def describe(self, asked: Mapping[str, Any]) -> dict[str, str]:
+        """Notes what is asked for now; returns the versions of the run before, where they are others than ours."""
+        before, now = manifest(self.path).get("versions", {}), versions()
+        with self._writing():
+            written = (json.dumps(value, ensure_ascii=False, allow_nan=False) for value in (asked, now))
+            self._file.execute("INSERT INTO runs VALUES (?, ?)", tuple(written))
+        same = before | {"driftwise": ""} == now | {"driftwise": ""}  # that of ours is in every key
+        return {} if same else before
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """All of it or nothing."""
+        with _explained(self.path / RESULTS), self._file:
+            yield
 
     def close(self) -> None:
-        """Sorts the files by key, each trial once, and lets others write here."""
-        if self._results.closed:
-            return
-        os.fsync(self._results.fileno())
-        self._results.close()
-        self._timings.close()
-        _sort(self.path / RESULTS)
-        _sort(self.path / TIMINGS)
-        self._close_failures()
+        """Leaves one file without a log beside it, and lets others write here."""
+        with suppress(sqlite3.OperationalError):  # a reader is in the way: the log stays, and the next run moves it in
+            self._file.execute("PRAGMA journal_mode = DELETE")
+        self._file.close()
         self._lock.release()
 
-    def _close_failures(self) -> None:
-        path = self.path / FAILURES
-        done = {name_of(key) for key in self.done}
-        still = {name_of(key_of(written)): written for written in _mended(path)}
-        kept = [still[name] for name in sorted(still) if name not in done]
-        if kept:
-            _replace(path, kept)
-        else:
-            path.unlink(missing_ok=True)
+
+def _opened(path: Path, *, write: bool = False) -> sqlite3.Connection:
+    """Nothing is written into a file that is not ours, and no file is made to be read."""
+    with _explained(path):
+        file = sqlite3.connect(f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}", timeout=WAIT, uri=True)
+        try:
+            ((known,),) = file.execute("PRAGMA application_id")
+            if known != OURS and not _is_empty(file):
+                raise InvalidInput(f"{path} must be a file of results, as `driftwise lab run` writes it; move it away")
+            if write:
+                file.executescript(SCHEMA)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
 
-def _mended(path: Path) -> list[bytes]:
-    """The lines of a file, whole ones only: what a kill tore off at the end is cut away."""
-    if not path.exists():
-        return []
-    content = path.read_bytes()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        with path.open("r+b") as file:
-            file.truncate(whole)
-    return content[:whole].splitlines(keepends=True)
-
-
-def _sort(path: Path) -> None:
-    """Rewrites a file in the order of its trials, the newest line of each kept, unless it is so already."""
-    lines = path.read_bytes().splitlines(keepends=True)
-    newest = {name_of(key_of(written)): written for written in lines}
-    ordered = [newest[name] for name in sorted(newest)]
-    if ordered != lines:
-        _replace(path, ordered)
-
-
-def _replace(path: Path, lines: Iterable[bytes]) -> None:
-    """All of the new content or all of the old, whatever happens in between."""
-    with replacing(path) as file:
-        file.writelines(lines)
-
-
-def _locked(path: Path) -> FileLock:
-    """A file that one process holds; the system lets go of it when the process ends, however it ends."""
-    lock = FileLock(path, timeout=0, is_singleton=False)
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """What SQLite refuses, with what to do about it."""
     try:
-        lock.acquire()
-    except Timeout:
-        raise ConflictError(f"another run is writing to {path.parent}; wait for it, or give another --out") from None
-    return lock
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+            raise InvalidInput(f"{path} must be a file of results, got another file; move it away") from None
+        from driftwise.log.files import explain  # slow to import
+
+        raise explain(error, str(path)) from error
+
+
+def _is_empty(file: sqlite3.Connection) -> bool:
+    """As a run leaves it that was killed while it made the file."""
+    return not file.execute("SELECT 1 FROM sqlite_master").fetchall()
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
-
-Strings = NDArray[np.str_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +222,7 @@ class Results:
     def curves(self, rows: Iterable[int]) -> Array:
         """R(t) at `checkpoints(horizon)` of rows of one horizon: (rows, points)."""
         kept = [self._curves[i] for i in rows]
-        return np.fromstring(b",".join(kept), sep=",").reshape(len(kept), -1)
+        return np.frombuffer(b"".join(kept), dtype="<f8").reshape(len(kept), -1)
 
     @cached_property
     def cells(self) -> dict[tuple[str, str, int], dict[str, NDArray[np.int64]]]:
@@ -235,79 +244,83 @@ class Results:
         return list(rows), np.stack(kept, axis=1)
 
 
+def _rows(path: str | os.PathLike[str], query: str) -> list[tuple[Any, ...]]:
+    """What a query finds in a folder; nothing where there are no results."""
+    file = Path(path) / RESULTS
+    if not file.is_file():
+        return []
+    with _explained(file), closing(_opened(file)) as opened:
+        return [] if _is_empty(opened) else opened.execute(query).fetchall()
+
+
 def read(path: str | os.PathLike[str]) -> Results:
     """The results in a folder; also while a run is writing to it."""
-    folder = Path(path)
+    rows = _rows(path, "SELECT * FROM trials ORDER BY name")
+    if not rows:
+        raise NotFoundError(_nothing(Path(path)))
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
+
+    def words(name: str) -> Strings:
+        return np.array(columns[name], dtype=str)
+
+    def numbers(name: str, kind: type = float) -> Any:
+        return np.array(columns[name], dtype=kind)  # None becomes NaN
+
+    def lists(name: str) -> list[Any]:
+        found: list[Any] = json.loads(f"[{','.join(columns[name])}]")
+        return found
+
+    return Results(
+        key=list(columns["key"]),
+        suite=words("suite"),
+        case=words("case"),
+        policy=words("policy"),
+        seed=numbers("seed", np.int64),
+        horizon=numbers("horizon", np.int64),
+        regret=numbers("regret"),
+        integrated=numbers("integrated"),
+        within=np.array(lists("within"), dtype=float).reshape(len(rows), -1),
+        variation=numbers("variation"),
+        changes=[tuple(each) for each in lists("changes")],
+        recovery=[tuple(each) for each in lists("recovery")],
+        restarts=numbers("restarts"),
+        seconds=numbers("mean"),
+        cpu=np.column_stack([numbers(part) for part in ("in_policy", "in_environment", "rest")]),
+        _curves=list(columns["curve"]),
+    )
+
+
+def _nothing(folder: Path) -> str:
+    """Why there is nothing to read."""
     if not (folder / RESULTS).is_file():
-        raise NotFoundError(f"there are no results in {folder}; make some with: driftwise lab run --out {folder}")
-    read = list(_parsed(folder / RESULTS, _whole(folder / RESULTS), _head_and_curve))
-    if not read:
-        failed = len(failures(folder))
-        none = f"all {failed} runs in {folder} failed; {FAILURES} says why"
-        said = none if failed else f"no run in {folder} has ended yet"
-        raise NotFoundError(f"{said}; go on with: driftwise lab run --out {folder}")
-    timings = {t["key"]: t for t in _parsed(folder / TIMINGS, _whole(folder / TIMINGS), json.loads)}
-    return _columns([head for head, _ in read], [curve for _, curve in read], timings)
+        return f"there are no results in {folder}; make some with: driftwise lab run --out {folder}"
+    failed = len(failures(folder))
+    none = f"all {failed} runs in {folder} failed; driftwise lab failures {folder} says why"
+    return f"{none if failed else f'no run in {folder} has ended yet'}; go on with: driftwise lab run --out {folder}"
 
 
-def _head_and_curve(written: bytes) -> tuple[dict[str, Any], bytes]:
-    head, _, curve = written.partition(CURVE)
-    return json.loads(head + b"}"), curve[: curve.rfind(b"]")]
+def pairs(path: str | os.PathLike[str]) -> Iterator[tuple[Result, Timing]]:
+    """Each trial in a folder and what it cost, in the order of their names."""
+    for _, key, *row in _rows(path, "SELECT * FROM trials ORDER BY name"):
+        figures = dict(zip(Result.__dataclass_fields__, (key, *row), strict=False))
+        figures |= {each: tuple(json.loads(figures[each])) for each in LISTS}
+        figures["curve"] = tuple(np.frombuffer(figures["curve"], dtype="<f8").tolist())
+        yield Result(**figures), Timing(key, *row[-6:])
 
 
-def _parsed(path: Path, lines: Iterable[bytes], parse: Callable[[bytes], T]) -> Iterator[T]:
-    for number, written in enumerate(lines, start=1):
-        try:
-            yield parse(written)
-        except ValueError as error:
-            raise InvalidInput(f"{path}, line {number}, is not as a run writes it ({error}); remove the line") from None
+def line(record: Any) -> bytes:
+    """One line of canonical JSON: fields in their order, no spaces, floats as short as they round-trip."""
+    fields = record if isinstance(record, Mapping) else asdict(record)
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
 def manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the last run into a folder was asked for; nothing where there was none."""
-    file = Path(path) / MANIFEST
-    found: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {}
-    return found
+    """What the runs into a folder were asked for, each once, and the versions of the last; nothing without a run."""
+    runs = _rows(path, "SELECT asked, versions FROM runs ORDER BY rowid")
+    asked = [json.loads(each) for each in dict.fromkeys(asked for asked, _ in runs)]
+    return {"versions": json.loads(runs[-1][1]), "runs": asked} if runs else {}
 
 
 def failures(path: str | os.PathLike[str]) -> dict[str, str]:
     """The keys of trials that raised, and what they raised."""
-    return {f["key"]: f["problem"] for f in map(json.loads, _whole(Path(path) / FAILURES))}
-
-
-def _whole(path: Path) -> Iterator[bytes]:
-    """The lines of a file, but for a last one that is still being written."""
-    if path.is_file():
-        with path.open("rb") as file:
-            yield from (written for written in file if written.endswith(b"\n"))
-
-
-def _columns(heads: list[dict[str, Any]], curves: list[bytes], timings: Mapping[str, Any]) -> Results:
-    newest = {name_of(head["key"]): i for i, head in enumerate(heads)}
-    rows = [newest[name] for name in sorted(newest)]
-    heads, curves = [heads[i] for i in rows], [curves[i] for i in rows]
-    spent = [timings.get(head["key"], {}) for head in heads]
-
-    def column(name: str, kind: type = float, of: list[dict[str, Any]] = heads) -> Any:
-        if kind is float:
-            return np.array([record.get(name) for record in of], dtype=float)  # None becomes NaN
-        return np.array([record[name] for record in of], dtype=kind)
-
-    return Results(
-        key=[head["key"] for head in heads],
-        suite=column("suite", str),
-        case=column("case", str),
-        policy=column("policy", str),
-        seed=column("seed", np.int64),
-        horizon=column("horizon", np.int64),
-        regret=column("regret"),
-        integrated=column("integrated"),
-        within=np.array([head["within"] for head in heads], dtype=float).reshape(len(heads), -1),
-        variation=column("variation"),
-        changes=[tuple(head["changes"]) for head in heads],
-        recovery=[tuple(head["recovery"]) for head in heads],
-        restarts=column("restarts"),
-        seconds=column("mean", of=spent),
-        cpu=np.column_stack([column(part, of=spent) for part in ("policy", "environment", "rest")]),
-        _curves=curves,
-    )
+    return dict(_rows(path, 'SELECT "key", problem FROM failures ORDER BY name'))

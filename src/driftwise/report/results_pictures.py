@@ -30,9 +30,8 @@ def files(digest: Digest, inside: list[RunView], *, dark: bool = False) -> Itera
 
 
 def count(digest: Digest, inside: list[RunView], *, dark: bool = False) -> int:
-    cases = sum(len(suite.cases) for suite in digest.suites)
-    others = len(list(exponents(digest))) + len(list(costs(digest))) + len(digest.suites) + len(inside)
-    return 2 + (1 + 2 * len(papers(dark))) * (cases + others)
+    """How many files there will be."""
+    return 2 + (1 + 2 * len(papers(dark))) * len(list(every(digest, inside)))
 
 
 def every(digest: Digest, inside: list[RunView]) -> Iterator[Picture]:

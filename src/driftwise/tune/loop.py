@@ -1,7 +1,7 @@
-"""Ask, run, tell: several commands at once, until something says stop.
+"""Ask, try, tell: several settings at once, until something says stop.
 
 Every suggestion is asked with a key of ours, so that what an interrupted run left without a reward is found among the
-pending ones and taken up first. A step is told as soon as its command has ended, and a reward that was told is on the
+pending ones and taken up first. A step is told as soon as its attempt has ended, and a reward that was told is on the
 disk. So a run may be killed at any time, and the next one goes on where it was.
 """
 
@@ -10,56 +10,84 @@ from __future__ import annotations
 import secrets
 import select
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from driftwise import checks
 from driftwise.errors import DriftwiseError, InvalidInput
 from driftwise.records import Params, Recommendation, Suggestion
 from driftwise.study import Study, remote
-from driftwise.tune.output import BadOutput, Reader
-from driftwise.tune.process import Finished, Running
-from driftwise.tune.template import Template, variables
+from driftwise.text import counted
 
 OURS = "tune-"  # how our keys begin
 TICK = 0.1  # seconds between two looks at the clock
 LONGEST = 1e7  # seconds: four months
 
 
-def _seconds(name: str, value: float, *, least: float = 0.001) -> float:
-    seconds = checks.real(name, value)
-    if not least <= seconds <= LONGEST:
-        raise InvalidInput(f"{name} must be from {least:g} to {LONGEST:g} seconds, got {seconds!r}")
-    return seconds
+def seconds(name: str, value: float, *, least: float = 0.001) -> float:
+    """A time that a plan may have."""
+    found = checks.real(name, value)
+    if not least <= found <= LONGEST:
+        raise InvalidInput(f"{name} must be from {least:g} to {LONGEST:g} seconds, got {found!r}")
+    return found
 
 
 class Stopped(DriftwiseError):
-    """The run ended before it was done, because commands kept failing."""
+    """The run ended before it was done, because settings kept failing."""
+
+
+@dataclass(frozen=True)
+class Attempted:
+    """What came of a setting."""
+
+    reward: float | None  # None: it failed
+    measures: Mapping[str, float]
+    trouble: str  # why it failed
+    seconds: float
+
+
+Say = Callable[[str], None]  # to whoever waits: what holds an attempt up
+
+
+class Attempt(Protocol):
+    """A setting that is being tried."""
+
+    def fileno(self) -> int: ...  # a file that can be read when it is over
+    def outcome(self) -> Attempted: ...
+    def end(self) -> None: ...  # at once, with everything that it started
+
+
+class Way(Protocol):
+    """How settings are tried."""
+
+    @property
+    def noun(self) -> str: ...  # what fails
+    def check(self, names: Sequence[str], *, all_of_them: bool) -> None: ...  # the parameters that it is given
+    def measuring(self, names: Sequence[str]) -> Way: ...  # these as well
+    def start(self, suggestion: Suggestion, say: Say) -> Attempt: ...
+    def arguments(self, params: Params) -> list[str] | None: ...  # of the command that does what was tried, if any
+    def line(self, params: Params) -> str: ...  # the same as a person types it
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How commands are run, and when to stop. Times are in seconds; None is for ever."""
+    """How many settings are tried, and when to stop. Times are in seconds; None is for ever."""
 
     steps: int | None = None
-    seconds: float | None = None  # no command is started after these
-    pause: float = 0.0  # between the end of a command and the start of the next in its place
+    seconds: float | None = None  # nothing is started after these
+    pause: float = 0.0  # between the end of an attempt and the start of the next in its place
     jobs: int = 1
-    timeout: float | None = None
-    grace: float = 5.0  # between SIGTERM and SIGKILL
     stop_after: int | None = 10  # failures in a row
-    stop_at_bad_output: bool = False
 
     def __post_init__(self) -> None:
         checks.settle(
             self,
             steps=checks.optional(checks.count),
-            seconds=checks.optional(_seconds),
-            pause=partial(_seconds, least=0.0),
+            seconds=checks.optional(seconds),
+            pause=partial(seconds, least=0.0),
             jobs=checks.count,
-            timeout=checks.optional(_seconds),
-            grace=partial(_seconds, least=0.0),
             stop_after=checks.optional(checks.count),
         )
 
@@ -70,10 +98,7 @@ class TunedStep:
 
     done: int  # how many this run has done
     suggestion: Suggestion
-    reward: float | None  # None: the setting failed
-    measures: Mapping[str, float]
-    trouble: str  # why it failed
-    seconds: float
+    outcome: Attempted
     resumed: bool  # it was asked by a run that was interrupted
 
     @property
@@ -83,28 +108,27 @@ class TunedStep:
 
 @dataclass
 class Place:
-    """A place for one command: a setting under way, or the time from which on the next may start."""
+    """A place for one attempt: a setting under way, or the time from which on the next may start."""
 
     free_from: float = 0.0
     suggestion: Suggestion | None = None
-    running: Running | None = None
+    running: Attempt | None = None
     resumed: bool = False
 
 
 class Tuner:
-    """Runs a command for what a study asks. `stop()` lets the commands under way end, and starts no other."""
+    """Tries what a study asks. `stop()` lets what is under way end, and starts nothing more."""
 
-    def __init__(self, study: Study, template: Template, reader: Reader, plan: Plan) -> None:
+    def __init__(self, study: Study, way: Way, plan: Plan) -> None:
         if study.description.context is not None:
             raise InvalidInput(f"study {study.name!r} has a context, which a command cannot be given; use ask and tell")
         most = max(study.description.patience, 1)
         if plan.jobs > most:
             raise InvalidInput(f"jobs must be at most the study's patience, {most}, got {plan.jobs}")
-        limits = {name: name for name, _ in study.description.limits}
-        self.study, self.template, self.plan = study, template, plan
-        self.reader = Reader(reader.field, reader.time, limits | dict(reader.measures or {}))
+        self.study, self.way, self.plan = study, way, plan
         self.started = self.done = self.failed = self.in_a_row = 0
         self.stopping = False
+        self.say: Say = lambda words: None
 
     def stop(self) -> None:
         self.stopping = True
@@ -125,7 +149,7 @@ class Tuner:
             return None
 
     def steps(self) -> Generator[TunedStep | None, None, None]:
-        """Each step when it is done, and None now and then while commands run."""
+        """Each step when it is done, and None now and then while they are under way."""
         begun = time.monotonic()
         # behind a service, another tuner may be at work on what looks left over
         waiting = [] if remote.is_address(self.study.path) else self.left_over()
@@ -153,10 +177,7 @@ class Tuner:
             job.suggestion = waiting.pop(0) if waiting else self.study.ask(key=OURS + secrets.token_hex(8))
             if self.stopping:  # asked in the meantime: left for the next run
                 return
-            params = job.suggestion.params
-            job.running = Running(
-                self.template.filled(params), variables(params), timeout=self.plan.timeout, grace=self.plan.grace
-            )
+            job.running = self.way.start(job.suggestion, self.say)
             self.started += 1
 
     def _collect(self, jobs: list[Place]) -> Iterator[TunedStep | None]:
@@ -168,33 +189,25 @@ class Tuner:
         for each in ready:
             job = running[each]
             assert job.running is not None
-            finished, job.running = job.running.finished(), None
+            outcome, job.running = job.running.outcome(), None
             job.free_from = time.monotonic() + self.plan.pause
-            step = self._told(job, finished)
+            step = self._told(job, outcome)
             yield step
             if self.plan.stop_after is not None and self.in_a_row >= self.plan.stop_after:
                 raise Stopped(self._too_many(step))
 
-    def _told(self, job: Place, finished: Finished) -> TunedStep:
+    def _told(self, job: Place, found: Attempted) -> TunedStep:
         assert job.suggestion is not None
-        reward, trouble = None, finished.trouble
-        measures: dict[str, float] = {}
-        if not trouble:
-            try:
-                reward, measures = self.reader.read(finished.printed, seconds=finished.seconds)
-            except BadOutput as error:
-                if self.plan.stop_at_bad_output:
-                    raise
-                trouble = str(error)
-        self.study.tell(job.suggestion, reward, failed=reward is None, measures=measures or None)
+        failed = found.reward is None
+        self.study.tell(job.suggestion, found.reward, failed=failed, measures=found.measures or None)
         self.done += 1
-        self.failed += reward is None
-        self.in_a_row = self.in_a_row + 1 if reward is None else 0
-        return TunedStep(self.done, job.suggestion, reward, measures, trouble, finished.seconds, job.resumed)
+        self.failed += failed
+        self.in_a_row = self.in_a_row + 1 if failed else 0
+        return TunedStep(self.done, job.suggestion, found, job.resumed)
 
     def _too_many(self, last: TunedStep) -> str:
-        how_many = "the last command" if self.in_a_row == 1 else f"the last {self.in_a_row} commands"
+        last_ones = self.way.noun if self.in_a_row == 1 else counted(self.in_a_row, self.way.noun)
         return (
-            f"{how_many} failed ({last.trouble}); try by hand: {self.template.line(last.params)}; "
+            f"the last {last_ones} failed ({last.outcome.trouble}); try by hand: {self.way.line(last.params)}; "
             "give --keep-going if so many failures are to be expected"
         )

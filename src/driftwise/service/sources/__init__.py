@@ -1,8 +1,8 @@
 """Studies that tune by themselves: the service asks, applies the setting, waits, and takes the reward from Prometheus.
 
-Read `plan` first: where the reward comes from and how a setting is applied. `prometheus` queries, `apply` applies,
-`loop` is one study's loop and `runner` runs the loops of all studies. `tables` keeps plans and steps in the store's
-database, so that a loop goes on where it was after a crash. `routes` are the door.
+`driftwise.tune.live` is what such a loop does; `driftwise tune --apply` does the same. Here `loop` is where one study's
+loop stands, and `runner` runs the loops of all studies. `tables` keeps plans and steps in the store's database, so that
+a loop goes on where it was after a crash. `routes` are the door.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import secrets
+from dataclasses import asdict
 from typing import Annotated
 
 import sqlalchemy as sa
@@ -18,8 +20,8 @@ from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
 from driftwise.service.sources import tables
 from driftwise.service.sources.loop import LoopState
-from driftwise.service.sources.plan import SourcePlan, origin
 from driftwise.study import Study
+from driftwise.tune.live_plan import LivePlan, origin
 
 router = APIRouter(prefix="/studies/{name}", tags=["sources"])
 Admin = Annotated[Caller, needs("admin")]
@@ -49,11 +51,19 @@ class SourceReply(SourceBody):
 async def set_source(request: Request, name: StudyName, body: SourceBody, who: Admin) -> SourceReply:
     """Let the service tune this study by itself, from now on."""
     service = service_of(request)
-    plan = SourcePlan(**body.model_dump())
+    plan = LivePlan(**body.model_dump())
     if plan.apply == "file" and service.settings.apply_folder is None:
         raise InvalidInput("files are written only into the folder of `driftwise serve --apply-folder`; give it first")
     await service.studies.call(name, _check)
-    row = {"plan": plan.to_json(), "run": secrets.token_hex(4), "step": 1, "problem": "", "owner": "", "until": 0.0}
+    written = json.dumps(asdict(plan))
+    row = {
+        "plan": written,
+        "run": secrets.token_hex(4),
+        "step": 1,
+        "problem": "",
+        "owner": "",
+        "until": 0.0,
+    }
 
     def work(connection: sa.Connection) -> None:
         number = number_in(connection, name)
@@ -62,7 +72,7 @@ async def set_source(request: Request, name: StudyName, body: SourceBody, who: A
         connection.execute(sa.insert(tables.plans), {**row, "study": number})
 
     await service.write(work)
-    await service.audit.write(who.id, "source", name, plan.to_json())
+    await service.audit.write(who.id, "source", name, written)
     return await _standing(service, name, who)
 
 
@@ -97,7 +107,7 @@ async def _standing(service: Service, name: str, who: Caller) -> SourceReply:
     return SourceReply(**plan, step=at.step, applied=at.applied, problem=at.problem)
 
 
-def _check_target(connection: sa.Connection, number: int, plan: SourcePlan) -> None:
+def _check_target(connection: sa.Connection, number: int, plan: LivePlan) -> None:
     """A file belongs to one study: otherwise two loops, maybe of two projects, would overwrite each other."""
     others = map(LoopState.of, connection.execute(named(tables.plans).where(tables.plans.c.study != number)))
     if plan.apply == "file" and any(at.plan.apply == "file" and at.plan.target == plan.target for at in others):

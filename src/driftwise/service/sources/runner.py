@@ -16,11 +16,11 @@ from driftwise.service.forever import Forever, cancelled
 from driftwise.service.identity import forget_gone, named
 from driftwise.service.service import Service
 from driftwise.service.sources import tables
-from driftwise.service.sources.loop import LoopState, advance
+from driftwise.service.sources.loop import LoopState, ServiceDesk
+from driftwise.tune.live import AGAIN, System
 
 PAUSE = 0.2  # seconds between two looks at what is due
 LEASE = 30.0  # seconds for which a loop belongs to one process; if it dies, another takes it
-AGAIN = 5.0  # seconds until something that did not work is tried again
 
 logger = logging.getLogger("driftwise.service")
 
@@ -33,8 +33,7 @@ class Runner:
         self._owner = secrets.token_hex(8)
         self._client = httpx.AsyncClient()
         self._looking = Forever("sources", self._look, PAUSE)
-        self._running: dict[int, asyncio.Task[None]] = {}
-        self._not_before: dict[int, float] = {}  # of loops that are held up
+        self._running: dict[tuple[int, str], asyncio.Task[None]] = {}  # by the number of the study, and the run
 
     async def start(self) -> None:
         await self._service.write(lambda connection: forget_gone(connection, tables.metadata))
@@ -50,30 +49,28 @@ class Runner:
             await self._service.execute(mine)
 
     async def _look(self) -> None:
-        """Begin what is due. A loop that was running when its state was read may have moved on since."""
-        busy = set(self._running)
-        for at in await self._service.studies.run(self._mine):
-            if at.number not in busy and self._is_due(at):
-                self._running[at.number] = asyncio.create_task(self._advance(at))
+        """Begin a step of each loop of ours, and end those whose plan or owner is another by now."""
+        before = dict(self._running)  # of these the state that is read now may be out of date
+        loops = {(at.number, at.run): at for at in await self._service.studies.run(self._mine)}
+        for gone in before.keys() - loops.keys():
+            before[gone].cancel()
+        for place, at in loops.items():
+            if place not in before:
+                self._running[place] = asyncio.create_task(self._step(place, at))
 
-    def _is_due(self, at: LoopState) -> bool:
-        return time.time() >= at.due() and time.monotonic() >= self._not_before.get(at.number, 0.0)
-
-    async def _advance(self, at: LoopState) -> None:
-        held_up = True
+    async def _step(self, place: tuple[int, str], at: LoopState) -> None:
+        system = System(at.study, at.plan, self._service.settings.apply_folder)
         try:
-            held_up = bool(await advance(self._service, self._client, at, self._service.settings.apply_folder))
+            await system.step(self._client, ServiceDesk(self._service, at), at.applied)
         except (DriftwiseError, TimeoutError) as error:
             logger.warning("source of %r: %s", at.study, error)
+            await asyncio.sleep(AGAIN)
         except Exception:
             logger.exception("source of %r", at.study)
+            await asyncio.sleep(AGAIN)
         finally:
-            self._not_before.pop(at.number, None)
-            self._running.pop(at.number, None)
-            if held_up:
-                self._not_before[at.number] = time.monotonic() + AGAIN
-            else:
-                self._looking.soon()
+            self._running.pop(place, None)
+            self._looking.soon()
 
     def _mine(self) -> list[LoopState]:
         """The loops of this process. Those that nobody runs become ours; the lease is renewed half-way."""

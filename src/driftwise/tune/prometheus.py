@@ -10,7 +10,7 @@ import httpx
 
 from driftwise.checks import shown
 from driftwise.errors import DriftwiseError
-from driftwise.service.sources.plan import origin
+from driftwise.tune.live_plan import origin
 
 SECONDS = 10.0  # for an answer
 MOST_BYTES = 1_000_000  # of it

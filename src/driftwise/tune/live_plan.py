@@ -1,4 +1,4 @@
-"""Where a study's reward comes from, and how its settings are applied."""
+"""How settings are applied to a system that runs, and where its reward comes from."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from urllib.parse import urlsplit
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.service.stored_plan import StoredPlan, seconds
 
-AT_MOST_A_WEEK = seconds(checks.nonnegative, days=7)
+WEEK = 7 * 86400.0  # seconds
 WAYS = ("webhook", "file", "flag")
 
 
 @dataclass(frozen=True)
-class SourcePlan(StoredPlan):
-    """A loop: apply a setting, wait `settle_seconds`, and average the PromQL `query` over `average_seconds`.
+class LivePlan:
+    """Apply a setting, wait `settle_seconds`, and average the PromQL `query` over `average_seconds`.
 
     A setting is applied by a POST to the webhook `target`, by writing the file `target` in the folder that the service
     was started with, or as flags. No data within the average is a failure of the setting, never a zero.
@@ -34,8 +33,8 @@ class SourcePlan(StoredPlan):
             self,
             query=checks.text,
             apply=lambda name, value: checks.one_of(name, value, WAYS),
-            settle_seconds=AT_MOST_A_WEEK,
-            average_seconds=AT_MOST_A_WEEK,
+            settle_seconds=_at_most_a_week,
+            average_seconds=_at_most_a_week,
         )
         _address("prometheus", self.prometheus)
         if self.apply == "webhook":
@@ -51,6 +50,12 @@ class SourcePlan(StoredPlan):
     def seconds(self) -> float:
         """What a step takes."""
         return self.settle_seconds + self.average_seconds
+
+
+def _at_most_a_week(name: str, value: Any) -> float:
+    if (found := checks.nonnegative(name, value)) > WEEK:
+        raise InvalidInput(f"{name} must be at most 7 days ({WEEK:.0f} s), got {value!r}")
+    return found
 
 
 def _is_plain(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A setting is applied: by a webhook, a file, or flags."""
+"""A setting is applied to a system that runs: by a webhook or a file. Flags are handed out by the service itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx
 
 from driftwise.atomic import replacing
 from driftwise.errors import DriftwiseError, InvalidInput
-from driftwise.service.sources.plan import SourcePlan, origin
+from driftwise.tune.live_plan import LivePlan, origin
 
 SECONDS = 30.0  # for a webhook to answer
 
@@ -25,7 +25,7 @@ class NotApplied(DriftwiseError):
         self.refused = refused
 
 
-async def apply(client: httpx.AsyncClient, plan: SourcePlan, folder: str | None, setting: Mapping[str, Any]) -> None:
+async def apply(client: httpx.AsyncClient, plan: LivePlan, folder: str | None, setting: Mapping[str, Any]) -> None:
     """Apply a setting. Applied twice, it is as once: the webhook has the id of the suggestion to tell by."""
     if plan.apply == "webhook":
         await _post(client, plan.target, setting)
