@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import blas
 
 from driftwise import RBF, Candidates, policy
-from driftwise.gp.grid_filter import BLOCK
 from driftwise.policies import AnyPolicy
+from driftwise.policies.beliefs.grid_filter import BLOCK
 from driftwise.records import Ask, Observation
 
 POLICIES = {

@@ -9,15 +9,15 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sk
 
 from driftwise import Linear, Matern
-from driftwise.gp.faded import WeightedPosterior
 from driftwise.gp.grid import Grid, GridPosterior
-from driftwise.gp.grid_filter import GridFilter
 from driftwise.gp.noise import location_scale
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.repeated import pooled
-from driftwise.gp.ridge import HEAVIEST, Ridge, weight_of
-from driftwise.gp.space_time import SpaceTimePosterior
 from driftwise.gp.time_kernels import Forgetting, SpaceTime
+from driftwise.policies.beliefs.faded import WeightedPosterior
+from driftwise.policies.beliefs.grid_filter import GridFilter
+from driftwise.policies.beliefs.repeated import pooled
+from driftwise.policies.beliefs.ridge import HEAVIEST, Ridge, weight_of
+from driftwise.policies.beliefs.space_time import SpaceTimePosterior
 from driftwise.records import Observation
 
 NOISE, N = 0.05, 24

@@ -7,7 +7,8 @@ from scipy.linalg import expm
 from driftwise.environments.drift import Rotating
 from driftwise.errors import InvalidInput
 from driftwise.gp.kernels import RBF, Matern
-from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wave, Wiener
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wave
+from driftwise.policies.ui_gp_ucb import Wiener
 from oracles import finite_difference
 
 ALL = [Forgetting(0.0), Forgetting(0.19), Wiener(0.03), MaternInTime(1.5, 7.0), MaternInTime(2.5, 7.0)]

@@ -7,9 +7,9 @@ import pytest
 
 from driftwise import RBF, Candidates, Float, Linear, Matern, Study, policy
 from driftwise.errors import InvalidInput
-from driftwise.gp.landmarks import landmarks
 from driftwise.gp.posterior import Posterior
 from driftwise.policies import replay
+from driftwise.policies.beliefs.landmarks import landmarks
 from driftwise.policies.glr import Samples, alarm_level
 from driftwise.records import Ask, Observation
 

@@ -9,9 +9,9 @@ from scipy.stats import binom
 
 from driftwise import RBF, Candidates, Float, Matern, Study, policy
 from driftwise.errors import InvalidInput
-from driftwise.gp.feature_ridge import FeatureRidge
 from driftwise.policies import replay
 from driftwise.policies.ata_gp_ucb import AdaptiveWidth, Tails, estimate
+from driftwise.policies.beliefs.feature_ridge import FeatureRidge
 from driftwise.policies.ldp import Mechanism
 from driftwise.policies.moma_gp_ucb import BAD, MedianWidth, enough, median_of
 from driftwise.records import Ask, Observation

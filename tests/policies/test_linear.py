@@ -7,8 +7,8 @@ import pytest
 
 from driftwise import Candidates, Float, Linear, policy
 from driftwise.errors import InvalidInput
-from driftwise.gp.ridge import Ridge
 from driftwise.log import codec
+from driftwise.policies.beliefs.ridge import Ridge
 from driftwise.records import Ask, Observation
 from driftwise.theory.widths import Ellipsoid, SlidingEllipsoid
 from oracles import dense_information_gain

@@ -6,7 +6,8 @@ from scipy import integrate
 
 from driftwise import RBF, Linear, Matern, Scaled
 from driftwise.errors import InvalidInput
-from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime
+from driftwise.policies.ui_gp_ucb import Wiener
 from driftwise.policies.w_dbo_relevance import over_space, over_time, overlaps, relevance
 from oracles import dense_posterior
 

@@ -7,9 +7,9 @@ import pytest
 
 from driftwise import RBF, Candidates, Float, Linear, Matern, policy
 from driftwise.errors import InvalidInput
-from driftwise.gp.faded import WeightedPosterior
 from driftwise.gp.posterior import Posterior
 from driftwise.policies import replay
+from driftwise.policies.beliefs.faded import WeightedPosterior
 from driftwise.policies.wgp_ucb import CUTOFF
 from driftwise.records import Ask, Observation
 from oracles import finite_difference

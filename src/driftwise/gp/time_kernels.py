@@ -111,35 +111,6 @@ class Forgetting(StationaryInTime):
 
 
 @dataclass(frozen=True)
-class Wiener:
-    """k_T = 1 + r·min(s, t), s, t ≥ 0: Brunzema et al. 2022. The mean persists; the variance grows by r per unit."""
-
-    rate: float
-
-    stationary: ClassVar[bool] = False
-    size: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        checks.settle(self, rate=partial(checks.nonnegative, fix="0 is a world that stands still"))
-
-    def __call__(self, s: Array, t: Array) -> Array:
-        return 1 + self.rate * np.minimum(s[:, None], t[None, :])
-
-    def diagonal(self, t: Array) -> Array:
-        return 1 + self.rate * t
-
-    def transition(self, gaps: Array) -> Array:
-        return np.ones((*np.shape(gaps), 1, 1))
-
-    def covariance(self, elapsed: float) -> Array:
-        return np.full((1, 1), 1 + self.rate * elapsed)
-
-    @property
-    def unit(self) -> float:
-        return 1 / max(self.rate, 1e-300)
-
-
-@dataclass(frozen=True)
 class MaternInTime(StationaryInTime):
     """Matérn in time with ν = 3/2 or 5/2 and time scale ℓ; with u = |s − t|·√(2ν)/ℓ:
 

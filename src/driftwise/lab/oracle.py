@@ -16,8 +16,8 @@ from driftwise.environments.world import SeededEnvironment
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, optimistic_in
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.space_time import SpaceTimePosterior
 from driftwise.policies import BasePolicy, Decision
+from driftwise.policies.beliefs.space_time import SpaceTimePosterior
 from driftwise.policies.registry import ORACLE
 from driftwise.records import Ask, Observation
 from driftwise.spaces import Space

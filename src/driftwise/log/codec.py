@@ -27,7 +27,7 @@ from driftwise.policies.own import a_policy_class, is_frozen
 SHARED = (
     "gp.kernels",
     "gp.factors",
-    "gp.features",
+    "policies.beliefs.features",
     "gp.time_kernels",
     "gp.belief",
     "lean.prior",

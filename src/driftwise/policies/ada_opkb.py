@@ -14,8 +14,8 @@ from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief
 from driftwise.gp.grid import Grid
-from driftwise.gp.repeated import pooled
 from driftwise.policies.base import Decision, ModelPolicy, finite
+from driftwise.policies.beliefs.repeated import pooled
 from driftwise.policies.opkb_design import Arms, d_optimal, tradeoff
 from driftwise.policies.ranges import Range
 from driftwise.policies.setup import RANGE, takes

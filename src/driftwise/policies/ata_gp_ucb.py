@@ -11,9 +11,9 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.gp.belief import Belief
-from driftwise.gp.feature_ridge import FeatureRidge
-from driftwise.gp.features import Features
 from driftwise.policies.base import UcbPolicy, an_instance
+from driftwise.policies.beliefs.feature_ridge import FeatureRidge
+from driftwise.policies.beliefs.features import Features
 from driftwise.policies.robust import FIXED, Kind, Rank, chosen_features, feature_map, fixed_design, widened
 from driftwise.policies.setup import takes
 from driftwise.records import Array, Ask, Observation

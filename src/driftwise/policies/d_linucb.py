@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.gp.grid_filter import Rewards
 from driftwise.gp.linalg import invert_positive
 from driftwise.gp.noise import pair_of
-from driftwise.gp.ridge import Ridge, weight_of
 from driftwise.policies.base import discount as as_discount
+from driftwise.policies.beliefs.grid_filter import Rewards
+from driftwise.policies.beliefs.ridge import Ridge, weight_of
 from driftwise.policies.linear import LinearPolicy, Schedule, bounds, linear_memory, linear_width
 from driftwise.policies.setup import Setup
 from driftwise.records import Array, Ask, Observation

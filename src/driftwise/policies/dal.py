@@ -13,8 +13,8 @@ from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief
 from driftwise.gp.kernels import Kernel, Linear, Matern
-from driftwise.gp.landmarks import landmarks
 from driftwise.policies.base import AnyPolicy, Around, BasePolicy, Decision, a_policy, decision, weighs_noise
+from driftwise.policies.beliefs.landmarks import landmarks
 from driftwise.policies.glr import Samples, alarm_level
 from driftwise.policies.inner import inner_policy
 from driftwise.policies.linear import LinearPolicy

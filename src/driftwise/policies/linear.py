@@ -13,8 +13,8 @@ import numpy as np
 from driftwise import checks, limits
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Width, optimistic_in
-from driftwise.gp.ridge import Ridge
 from driftwise.policies.base import BasePolicy, Decision
+from driftwise.policies.beliefs.ridge import Ridge
 from driftwise.policies.setup import DRIFT, LENGTH, Events, Setup, takes
 from driftwise.records import Ask
 from driftwise.spaces import Space

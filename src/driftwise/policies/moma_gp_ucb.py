@@ -12,9 +12,9 @@ import numpy as np
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, Width
-from driftwise.gp.feature_ridge import FeatureRidge
-from driftwise.gp.features import Features
 from driftwise.policies.base import Decision, UcbPolicy
+from driftwise.policies.beliefs.feature_ridge import FeatureRidge
+from driftwise.policies.beliefs.features import Features
 from driftwise.policies.robust import FIXED, Kind, Rank, chosen_features, feature_map, fixed_design, widened
 from driftwise.policies.setup import Setup, takes
 from driftwise.records import Array, Ask, Observation, Point

@@ -13,9 +13,9 @@ from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, Ucb, Width
 from driftwise.gp.noise import variance_of
-from driftwise.gp.space_time import WINDOW, Timed, TimedModel
 from driftwise.gp.time_kernels import Forgetting
 from driftwise.policies.base import Decision, UcbPolicy
+from driftwise.policies.beliefs.space_time import WINDOW, Timed, TimedModel
 from driftwise.policies.setup import MODEL, takes
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory.widths import as_width

@@ -17,8 +17,8 @@ from driftwise.gp.grid import Grid
 from driftwise.gp.kernels import RBF, Kernel, Matern
 from driftwise.gp.noise import pair_of
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.repeated import pooled
 from driftwise.policies.base import Decision, UcbPolicy, finite
+from driftwise.policies.beliefs.repeated import pooled
 from driftwise.policies.opkb_design import greedy
 from driftwise.policies.setup import BAND, LENGTH, MODEL, PROVED, Setup, takes
 from driftwise.records import Array, Ask, Observation

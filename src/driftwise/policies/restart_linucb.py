@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.gp.grid_filter import Rewards
 from driftwise.gp.noise import pair_of
-from driftwise.gp.ridge import Ridge, weight_of
+from driftwise.policies.beliefs.grid_filter import Rewards
+from driftwise.policies.beliefs.ridge import Ridge, weight_of
 from driftwise.policies.linear import LinearPolicy, Schedule, bounds, linear_length, linear_width
 from driftwise.policies.restart import Restarting
 from driftwise.records import Ask, Observation

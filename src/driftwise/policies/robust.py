@@ -10,9 +10,9 @@ from typing import Annotated
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, Width
-from driftwise.gp.features import Features, Nystrom, Quadrature
 from driftwise.gp.kernels import RBF
-from driftwise.gp.landmarks import landmarks
+from driftwise.policies.beliefs.features import Features, Nystrom, Quadrature
+from driftwise.policies.beliefs.landmarks import landmarks
 from driftwise.policies.setup import PROVED, Setup, representatives
 
 FIXED = "fixed-design"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.gp.space_time import WINDOW
 from driftwise.gp.time_kernels import MaternInTime
+from driftwise.policies.beliefs.space_time import WINDOW
 from driftwise.policies.setup import MODEL, takes
 from driftwise.policies.tv_gp_ucb import TimedPolicy
 from driftwise.theory.widths import as_width

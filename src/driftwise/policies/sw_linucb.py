@@ -11,7 +11,7 @@ import numpy as np
 from driftwise import checks
 from driftwise.gp.grid import REFRESH
 from driftwise.gp.noise import PLAIN, Own, appended, location_scale, pair_of, selected
-from driftwise.gp.ridge import Ridge, weights_of
+from driftwise.policies.beliefs.ridge import Ridge, weights_of
 from driftwise.policies.linear import LinearPolicy, Schedule, bounds, linear_length, linear_width
 from driftwise.records import Array, Ask, Observation
 from driftwise.theory import widths

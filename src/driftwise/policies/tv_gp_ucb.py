@@ -11,9 +11,9 @@ from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.gp.belief import Belief, Width
 from driftwise.gp.kernels import RBF, Kernel, Matern, Scaled
-from driftwise.gp.space_time import WINDOW, Timed, TimedModel
 from driftwise.gp.time_kernels import Forgetting, StateSpace
 from driftwise.policies.base import UcbPolicy, finite
+from driftwise.policies.beliefs.space_time import WINDOW, Timed, TimedModel
 from driftwise.policies.setup import BAND, MODEL, PROVED, Setup, takes
 from driftwise.records import Ask, Observation
 from driftwise.theory.widths import Constant, SrinivasFinite, TvTheorem

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.gp.space_time import WINDOW, SpaceTimePosterior, Timed
-from driftwise.gp.time_kernels import Wiener
+from driftwise.policies.beliefs.space_time import WINDOW, SpaceTimePosterior, Timed
 from driftwise.policies.setup import MODEL, takes
 from driftwise.policies.tv_gp_ucb import TimedPolicy
 from driftwise.records import Array, Observation
@@ -19,6 +18,35 @@ from driftwise.theory.widths import as_width
 
 NEWEST = 10  # kept whatever else there is
 BINS = 20  # cells per axis, of each of which the newest observation is kept
+
+
+@dataclass(frozen=True)
+class Wiener:
+    """k_T = 1 + r·min(s, t), s, t ≥ 0: Brunzema et al. 2022. The mean persists; the variance grows by r per unit."""
+
+    rate: float
+
+    stationary: ClassVar[bool] = False
+    size: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        checks.settle(self, rate=partial(checks.nonnegative, fix="0 is a world that stands still"))
+
+    def __call__(self, s: Array, t: Array) -> Array:
+        return 1 + self.rate * np.minimum(s[:, None], t[None, :])
+
+    def diagonal(self, t: Array) -> Array:
+        return 1 + self.rate * t
+
+    def transition(self, gaps: Array) -> Array:
+        return np.ones((*np.shape(gaps), 1, 1))
+
+    def covariance(self, elapsed: float) -> Array:
+        return np.full((1, 1), 1 + self.rate * elapsed)
+
+    @property
+    def unit(self) -> float:
+        return 1 / max(self.rate, 1e-300)
 
 
 @dataclass(frozen=True)

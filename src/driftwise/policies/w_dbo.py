@@ -15,9 +15,9 @@ from driftwise.gp.belief import Belief, Width
 from driftwise.gp.clock import bound, middle
 from driftwise.gp.kernels import RBF, Matern
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.space_time import SpaceTimePosterior
 from driftwise.gp.time_kernels import MaternInTime
 from driftwise.policies.base import Decision, UcbPolicy
+from driftwise.policies.beliefs.space_time import SpaceTimePosterior
 from driftwise.policies.setup import takes
 from driftwise.policies.w_dbo_fit import Hyper, MarginalLikelihood
 from driftwise.policies.w_dbo_relevance import overlaps, relevance

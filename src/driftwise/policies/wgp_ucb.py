@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from driftwise import checks
-from driftwise.gp.faded import WeightedPosterior
 from driftwise.gp.posterior import Posterior
 from driftwise.policies.base import UcbPolicy, discount
+from driftwise.policies.beliefs.faded import WeightedPosterior
 from driftwise.policies.setup import BAND, DRIFT, LENGTH, MODEL, Setup, takes
 from driftwise.records import Array, Ask, Observation
 

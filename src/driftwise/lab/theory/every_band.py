@@ -15,10 +15,10 @@ import numpy as np
 
 from driftwise.gp.belief import Indexed
 from driftwise.gp.kernels import RBF
-from driftwise.gp.ridge import Ridge
 from driftwise.lab.theory.settings import Turning
 from driftwise.policies import policy
 from driftwise.policies.base import AnyPolicy, UcbPolicy
+from driftwise.policies.beliefs.ridge import Ridge
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Candidates

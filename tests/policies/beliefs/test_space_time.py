@@ -7,11 +7,12 @@ import pytest
 
 from driftwise import Candidates, Float, limits
 from driftwise.gp.belief import Model
-from driftwise.gp.grid_filter import GridFilter
 from driftwise.gp.kernels import RBF
 from driftwise.gp.posterior import Posterior
-from driftwise.gp.space_time import SpaceTimePosterior, TimedModel
-from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime
+from driftwise.policies.beliefs.grid_filter import GridFilter
+from driftwise.policies.beliefs.space_time import SpaceTimePosterior, TimedModel
+from driftwise.policies.ui_gp_ucb import Wiener
 from driftwise.records import Observation
 from driftwise.spaces import as_space
 from oracles import dense_posterior, finite_difference

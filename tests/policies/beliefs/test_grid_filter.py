@@ -5,10 +5,11 @@ import pytest
 
 from driftwise.errors import InvalidInput
 from driftwise.gp.grid import Grid
-from driftwise.gp.grid_filter import BLOCK, GridFilter, Rewards
 from driftwise.gp.kernels import RBF, Matern
 from driftwise.gp.posterior import location_scale
-from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime, Wiener
+from driftwise.gp.time_kernels import Forgetting, MaternInTime, SpaceTime
+from driftwise.policies.beliefs.grid_filter import BLOCK, GridFilter, Rewards
+from driftwise.policies.ui_gp_ucb import Wiener
 from driftwise.records import Observation
 from oracles import dense_information_gain, dense_posterior
 

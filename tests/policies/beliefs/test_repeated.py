@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftwise import RBF
-from driftwise.gp.repeated import pooled
+from driftwise.policies.beliefs.repeated import pooled
 from oracles import dense_posterior
 
 

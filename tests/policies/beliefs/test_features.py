@@ -7,10 +7,10 @@ import pytest
 
 from driftwise import RBF, Linear, Matern
 from driftwise.errors import InvalidInput
-from driftwise.gp.feature_ridge import FeatureRidge
-from driftwise.gp.features import Nystrom, Quadrature
-from driftwise.gp.landmarks import landmarks
 from driftwise.gp.posterior import Posterior
+from driftwise.policies.beliefs.feature_ridge import FeatureRidge
+from driftwise.policies.beliefs.features import Nystrom, Quadrature
+from driftwise.policies.beliefs.landmarks import landmarks
 from oracles import finite_difference
 
 RNG = np.random.default_rng(0)

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from driftwise.errors import InvalidInput
-from driftwise.gp.features import Features
 from driftwise.gp.linalg import invert_positive
+from driftwise.policies.beliefs.features import Features
 from driftwise.records import Array, Observation, Point
 
 

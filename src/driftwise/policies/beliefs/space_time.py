@@ -13,9 +13,9 @@ from driftwise import limits
 from driftwise.gp.belief import Model
 from driftwise.gp.clock import bound, reckoned
 from driftwise.gp.grid import Grid, GridPosterior
-from driftwise.gp.grid_filter import GridFilter
 from driftwise.gp.posterior import OnPosterior, Posterior
 from driftwise.gp.time_kernels import SpaceTime, StateSpace
+from driftwise.policies.beliefs.grid_filter import GridFilter
 from driftwise.records import Array, Observation, Point
 
 WINDOW = 150  # observations in use if there is no filter: a step is O(w³)
