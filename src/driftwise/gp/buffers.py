@@ -47,9 +47,9 @@ class SharedRows(NamedTuple):
         kept = slice(self.start, self.stop)
         return tuple([buffer[kept] for buffer in self.buffers])  # a list is made faster than a generator
 
-    def column(self, k: int, *, dropped: int = 0) -> Column:
-        """One column, with the last `dropped` rows that were dropped before its first."""
-        return self.buffers[k][self.start - dropped : self.stop]
+    def column(self, k: int) -> Column:
+        """One column, oldest row first; not to be written to."""
+        return self.buffers[k][self.start : self.stop]
 
     def oldest(self, k: int) -> Any:
         """The first row's number in one column."""

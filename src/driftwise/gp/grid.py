@@ -150,7 +150,7 @@ class GridPosterior:
         candidates, slots = distinct(where) if own is None else (where, np.arange(len(where)))
         K = grid.rows(candidates)
         held, inner = Slots.of(slots, y, candidates, K, q=grid.columns), K[:, candidates]
-        counts = np.array(held.counts)
+        counts = held.counts
         noises = grid.noise / counts if own is None else _noises(grid, y, own, units)
         L, jitter = cholesky(inner, noises)
         V = solve_lower(L, K)
@@ -184,7 +184,7 @@ class GridPosterior:
     def weighing(self) -> GridPosterior:
         """The same, with α(x) = A⁻¹k(x) updated at every candidate along with mean and variance."""
         solved = self.inverse.solve(self.held.rows.column(1))
-        return replace(self, solved=np.ascontiguousarray(solved) * (np.array(self.held.counts) > 0)[:, None])
+        return replace(self, solved=np.ascontiguousarray(solved) * (self.held.counts > 0)[:, None])
 
     # --- the fold -----------------------------------------------------------------------------------------------
 
@@ -221,7 +221,7 @@ class GridPosterior:
         grid, solved, forget = self.grid, self.solved, drop == 1
         held, how = self.held.exchange(i, y, grid.row, forget=forget)
         inverse: WindowInverse
-        if solved is None and grid.compiled is not None and how.means.shape[1] <= COMPILED_TO:
+        if solved is None and grid.compiled is not None and len(how.candidates) <= COMPILED_TO:
             inverse, mean, var, gain = self._compiled(how)
         else:
             inverse, U, roots = self.inverse.exchange(how)
@@ -229,7 +229,7 @@ class GridPosterior:
             mean, var, C = swept(self.mean, self.var, move, how.K)
             solved, gain = None if solved is None else _solved(solved, how, U, C), move.gain
         if held.crowded():
-            used = np.array(held.counts).nonzero()[0]
+            used = held.counts.nonzero()[0]
             held, inverse, solved = held.only(used), inverse.select(used), None if solved is None else solved[used]
         after = object.__new__(GridPosterior)  # a frozen dataclass takes three times as long to set its fields
         after.__dict__.update(
@@ -312,7 +312,7 @@ class GridPosterior:
     def weights(self, X: Array) -> Array:
         """α(x) = A⁻¹k(x), so that μ(x) = α(x)ᵀy: (m, w)."""
         if self.solved is not None and self.grid.is_all(X):
-            return self.solved[self.held.slots].T / np.array(self.held.counts)[self.held.slots]
+            return self.solved[self.held.slots].T / self.held.counts[self.held.slots]
         return self.general.weights(X)
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:

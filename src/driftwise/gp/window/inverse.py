@@ -50,8 +50,8 @@ class Inverse(NamedTuple):
 
     def exchange(self, how: Exchange) -> tuple[Inverse, Array, list[float]]:
         P, noise, _ = self
-        leaving, (i, others, _), _, means, freed, gone = how
-        n, m = len(P), means.shape[1]
+        leaving, (i, others, _), candidates, _, _, freed, gone = how
+        n, m = len(P), len(candidates)
         U = np.zeros((2, m))
         c, u, out = U[0, :n], U[1, :n], 0.0
         if leaving is not None:
@@ -107,7 +107,7 @@ class Factor:
     known: tuple[Array, float] | None = None  # the factor and its jitter, if these are known
 
     def exchange(self, how: Exchange) -> tuple[Factor, Array, list[float]]:
-        gone, m, (entering, stay, _) = how.gone, how.means.shape[1], how.entering
+        gone, m, (entering, stay, _) = how.gone, len(how.candidates), how.entering
         K, noises, i = _grown(self.K, m, gone), np.ones(m - gone), entering - gone
         noises[: len(self.K) - gone] = self.noises[gone:]
         U, roots = np.zeros((1 if how.leaving is None else 2, m)), []

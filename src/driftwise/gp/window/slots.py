@@ -19,9 +19,9 @@ SPARE = 64  # rows that fit behind those in use before a buffer is copied
 FREE = 8  # slots that may be free, beside a quarter of those in use, before their rows are left out
 
 Index = NDArray[np.intp]
-Sum = tuple[float, float]  # and what rounding took from it
+Tally = tuple[int, float, float]  # how many rewards a slot has, their sum, and what rounding took from it
 
-NOTHING: Sum = (0.0, 0.0)
+NOTHING: Tally = (0, 0.0, 0.0)
 
 
 class SlotChange(NamedTuple):
@@ -37,36 +37,26 @@ class Exchange(NamedTuple):
 
     leaving: SlotChange | None
     entering: SlotChange
-    rows: SharedRows  # those of `Slots` afterwards
+    candidates: Index  # of all slots, also of those that are gone: (m,)
+    K: Array  # their kernel rows: (m, n)
     means: Array  # (q, m): of rewards at each slot, and of ones, without what leaves and without what enters
     freed: int | None  # the slot that is left without an observation
     gone: int  # so many slots at the beginning are free afterwards, and left out
-
-    @property
-    def candidates(self) -> Index:
-        """Of all slots, also of those that are gone: (m,)."""
-        return self.rows.column(0, dropped=self.gone)
-
-    @property
-    def K(self) -> Array:
-        """Their kernel rows: (m, n)."""
-        return self.rows.column(1, dropped=self.gone)
 
 
 class Slots(NamedTuple):
     """Slots have serial numbers, of which the first in use goes up as candidates leave the window.
 
-    (A tuple, because it is made at every step, in a third of the time of a frozen dataclass. Counts are read one by
-    one, and therefore in a list, as sums are; these are never changed either.)
+    (A tuple, because it is made at every step, in a third of the time of a frozen dataclass. Tallies are read one by
+    one, and therefore in a list; it is never changed either.)
     """
 
     log: SharedRows  # the serial number of the slot, and the reward, of each observation, oldest first: (w,) both
     rows: SharedRows  # the candidate of each slot, (m,), and K, (m, n)
     first: int  # the serial number of the first slot
     free: int  # how many slots have no observation
-    counts: list[int]  # (m,): how many observations each slot has
-    sums: list[Sum]  # (m,): of their rewards
-    means: Array  # (q, m): the same divided by the counts, and of ones
+    tallies: list[Tally]  # (m,)
+    means: Array  # (q, m): of rewards, 0 where there is none, and of ones
 
     @classmethod
     def of(cls, slots: Index, y: Array, candidates: Index, K: Array, *, q: int) -> Slots:
@@ -74,7 +64,13 @@ class Slots(NamedTuple):
         counts, sums = np.bincount(slots, minlength=len(K)), np.bincount(slots, y, minlength=len(K))
         means = np.stack([sums / np.maximum(counts, 1), counts > 0])[:q]
         log, rows = SharedRows.of(slots, y, room=SPARE), SharedRows.of(candidates, K, room=SPARE)
-        return cls(log, rows, 0, 0, counts.tolist(), [(each, 0.0) for each in sums.tolist()], means)
+        tallies = [(count, total, 0.0) for count, total in zip(counts.tolist(), sums.tolist(), strict=True)]
+        return cls(log, rows, 0, 0, tallies, means)
+
+    @property
+    def counts(self) -> Index:
+        """How many observations each slot has: (m,)."""
+        return np.array([count for count, _, _ in self.tallies], dtype=np.intp)
 
     @property
     def slots(self) -> Index:
@@ -89,36 +85,36 @@ class Slots(NamedTuple):
 
     def exchange(self, i: int, y: float, row: Callable[[int], Array], *, forget: bool) -> tuple[Slots, Exchange]:
         """Observe y at candidate i, whose kernel row is `row(i)`, and `forget` the oldest observation or not."""
-        log, rows, first, free, counts, sums, before = self
-        known = (rows.column(0) == i).nonzero()[0]
+        log, rows, first, free, tallies, before = self
+        candidates = rows.column(0)
+        known = (candidates == i).nonzero()[0]
         if len(known):
-            entering, counts, sums, before = known.item(0), counts.copy(), sums.copy(), before.copy()
-            free -= not counts[entering]
+            entering, tallies, before = known.item(0), tallies.copy(), before.copy()
+            free -= not tallies[entering][0]
         else:
-            entering, counts, sums, before = len(counts), [*counts, 0], [*sums, NOTHING], _with_a_slot(before)
+            entering, tallies, before = len(tallies), [*tallies, NOTHING], _with_a_slot(before)
+            rows = rows.append(i, row(i))
+            candidates = rows.column(0)
         leaving, freed, gone = None, None, 0
         if forget:
             slot = log.oldest(0) - first
-            leaving = _taken(counts, sums, before, slot, log.oldest(1))
+            leaving = _counted(tallies, before, slot, log.oldest(1), -1)
             if not leaving.others:
                 freed = slot
                 if slot != entering:
-                    free, gone = free + 1, _leading(counts, entering)
-        if len(known):
-            rows = rows.drop(gone) if gone else rows
-        else:
-            rows = rows.append(i, row(i), drop=gone)
+                    free, gone = free + 1, _leading(tallies, entering)
         means = before.copy()
-        change = _put(counts, sums, means, entering, y)
+        change = _counted(tallies, means, entering, y, 1)
         log = log.append(first + entering, y, drop=int(forget))
+        how = Exchange(leaving, change, candidates, rows.column(1), before, freed, gone)
         if gone:
-            counts, sums, means = counts[gone:], sums[gone:], means[:, gone:]
-        after = Slots(log, rows, first + gone, free - gone, counts, sums, means)
-        return after, Exchange(leaving, change, rows, before, freed, gone)
+            del tallies[:gone]
+            rows, first, free, means = rows.drop(gone), first + gone, free - gone, means[:, gone:]
+        return Slots(log, rows, first, free, tallies, means), how
 
     def crowded(self) -> bool:
         """Whether too many slots are free."""
-        return self.free > FREE + (len(self.counts) - self.free) // 4
+        return self.free > FREE + (len(self.tallies) - self.free) // 4
 
     def only(self, kept: Index) -> Slots:
         """The same with these slots alone; the others must be free."""
@@ -135,42 +131,31 @@ def _with_a_slot(means: Array) -> Array:
     return grown
 
 
-def _taken(counts: list[int], sums: list[Sum], means: Array, slot: int, y: float) -> SlotChange:
-    """Writes the tallies without an observation of y."""
-    others, before = counts[slot] - 1, means.item(0, slot)
-    if others:
-        total = _plus(sums[slot], -y)
-        mean = (total[0] + total[1]) / others
-    else:
-        total, mean, means[1:, slot] = NOTHING, 0.0, 0.0
-    counts[slot], sums[slot], means[0, slot] = others, total, mean
-    return SlotChange(slot, others, before - mean)
+def _counted(tallies: list[Tally], means: Array, slot: int, y: float, one: int) -> SlotChange:
+    """Writes the tallies with a reward y more, or less: `one` is 1 or −1.
+
+    Sums have what rounding takes from them (Knuth's two-sum): errors do not add up as rewards leave.
+    """
+    count, before, mean = tallies[slot][0], means.item(0, slot), 0.0
+    now, tally = count + one, NOTHING
+    if now:
+        _, total, rest = tallies[slot]
+        more = one * y
+        after = total + more
+        part = after - total
+        rest += (total - (after - part)) + (more - part)
+        tally, mean = (now, after, rest), (after + rest) / now
+    tallies[slot], means[0, slot] = tally, mean
+    others = min(count, now)
+    if not others:
+        means[1:, slot] = now
+    return SlotChange(slot, others, one * (mean - before))
 
 
-def _put(counts: list[int], sums: list[Sum], means: Array, slot: int, y: float) -> SlotChange:
-    """Writes the tallies with an observation of y more."""
-    others, before = counts[slot], means.item(0, slot)
-    if others:
-        total = _plus(sums[slot], y)
-        mean = (total[0] + total[1]) / (others + 1)
-    else:
-        total, mean, means[1:, slot] = (y, 0.0), y, 1.0
-    counts[slot], sums[slot], means[0, slot] = others + 1, total, mean
-    return SlotChange(slot, others, mean - before)
-
-
-def _plus(total: Sum, y: float) -> Sum:
-    """A sum with y more, and what rounding takes from it (Knuth's two-sum): errors do not add up as rewards leave."""
-    before, rest = total
-    after = before + y
-    part = after - before
-    return after, rest + ((before - (after - part)) + (y - part))
-
-
-def _leading(counts: list[int], entering: int) -> int:
+def _leading(tallies: list[Tally], entering: int) -> int:
     """How many slots come before the first in use, if `entering` is in use."""
     first = 0
-    while first != entering and not counts[first]:
+    while first != entering and not tallies[first][0]:
         first += 1
     return first
 
