@@ -175,8 +175,10 @@ def slide(experts: Experts, b: Beliefs, held: HeldSlots, slot: Index, j: Index, 
     slope += h_slope[..., None, :] * gained[:, :, first:, :, None]
     both = np.stack([h_slope * h[:, :, first:] - g_slope * g[:, :, first:], h_slope**2 - g_slope**2], axis=3)
     u[keys, :, :, slot] = 1 / root
+    inverse = np.stack([-c, u], axis=-1) @ np.stack([c, u], axis=-2)
+    inverse += b.inverse  # in place, so that one array of this size is made and not two
     return Beliefs(
-        inverse=b.inverse + np.stack([-c, u], axis=-1) @ np.stack([c, u], axis=-2),
+        inverse=inverse,
         mean=mean,
         explained=b.explained - g**2 + h**2,
         slope=slope,
