@@ -14,7 +14,7 @@ from driftwise.errors import InvalidInput
 from driftwise.gp.grid import Grid, GridPosterior
 from driftwise.gp.kernels import Kernel, Matern, as_kernel
 from driftwise.gp.posterior import Posterior
-from driftwise.records import Array, Ask, Observation, Point
+from driftwise.records import Array, Ask, Point
 from driftwise.rng import generator
 from driftwise.spaces import Space, as_space
 from driftwise.spaces.maximise import Score
@@ -22,15 +22,16 @@ from driftwise.spaces.maximise import Score
 LARGEST_GRID = 20_000  # candidates up to which a belief is stored at all of them: one row per observation
 
 
+Conditioned = Posterior | GridPosterior  # of observations one by one, so that its mean has weights on them
+
+
 class Belief(Protocol):
-    """The interface of `Posterior` and `GridPosterior`, which is all that policies and widths use."""
+    """What acquisition functions and widths use, of all that policies believe."""
 
     def __len__(self) -> int: ...
-    def observe(self, seen: Observation, *, keep: int | None = None) -> Self: ...
     def imagine(self, points: Sequence[Point]) -> Self: ...
     def predict(self, X: Array) -> tuple[Array, Array]: ...
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]: ...
-    def weights(self, X: Array) -> Array: ...
     @property
     def information_gain(self) -> float: ...
     @property
@@ -84,7 +85,7 @@ class Model:
         )
         check_size("the kernel", self.space, limits.OBSERVATIONS)
 
-    def prior(self) -> Belief:
+    def prior(self) -> Conditioned:
         """Nothing observed yet."""
         if self._grid is not None:
             return GridPosterior.prior(self._grid)

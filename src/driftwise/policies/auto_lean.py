@@ -181,17 +181,11 @@ class LeanBelief:
         points = self.policy.space.points
         return values if X is points else values[self.policy._indices(X.tolist())]
 
-    def observe(self, seen: Observation, *, keep: int | None = None) -> LeanBelief:
-        return replace(self, state=self.policy.update(self.state, seen), number=seen.number)
-
     def imagine(self, points: Sequence[Point]) -> LeanBelief:
         return replace(self, pending=(*self.pending, *map(tuple, points))) if points else self
 
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         raise InvalidInput("auto-lean knows its candidates alone, so that nothing has a gradient")
-
-    def weights(self, X: Array) -> Array:
-        raise InvalidInput("auto-lean clips rewards, so that its mean has no weights on them")
 
     @property
     def information_gain(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.gp.belief import Belief
+from driftwise.gp.belief import Belief, Conditioned
 from driftwise.gp.grid import REFRESH, GridPosterior
 from driftwise.gp.posterior import Posterior
 from driftwise.policies.base import Decision, UcbPolicy, in_last_units
@@ -30,7 +30,7 @@ class Dated:
     """The belief, of block `index`, and the numbers of the observations it rests on."""
 
     index: int
-    belief: Belief
+    belief: Conditioned
     numbers: Array  # (w,), oldest first
 
 
@@ -38,7 +38,7 @@ class Dated:
 class Band:
     """μ(x) + β σ(x) + Σ_s V_s |α_s(x)|: what drift by V_s since observation s can have done to μ is the last term."""
 
-    belief: Belief
+    belief: Conditioned
     beta: float
     drift: Array  # V, (w,)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
-from driftwise.gp.belief import Belief, Ucb
+from driftwise.gp.belief import Belief, Conditioned, Ucb
 from driftwise.gp.noise import variance_of
 from driftwise.policies.base import Decision, UcbPolicy, in_units
 from driftwise.policies.ranges import Range
@@ -23,7 +23,7 @@ from driftwise.records import Ask, Observation
 class Era:
     """What was learned since the last of `restarts`; `clock` is τ, the number of the next test."""
 
-    belief: Belief
+    belief: Conditioned
     clock: int = 1
     restarts: int = 0
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from driftwise.gp.belief import Belief
+from driftwise.gp.belief import Conditioned
 from driftwise.policies.base import UcbPolicy
 from driftwise.policies.setup import BAND, MODEL, takes
 from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True)
-class GpUcb(UcbPolicy[Belief]):
+class GpUcb(UcbPolicy[Conditioned]):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1}, on all the data. Assumes a world that stands still. O(t² + t·n) per step.
 
     >>> from driftwise import Candidates
@@ -29,11 +29,11 @@ class GpUcb(UcbPolicy[Belief]):
         setup = cls.setup(space, given)
         return cls(setup.model, setup.beta())
 
-    def start(self) -> Belief:
+    def start(self) -> Conditioned:
         return self.model.prior()
 
-    def update(self, state: Belief, seen: Observation) -> Belief:
+    def update(self, state: Conditioned, seen: Observation) -> Conditioned:
         return state.observe(seen)
 
-    def belief(self, state: Belief, ask: Ask) -> Belief:
+    def belief(self, state: Conditioned, ask: Ask) -> Conditioned:
         return state

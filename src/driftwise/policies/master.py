@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driftwise import checks
-from driftwise.gp.belief import Belief, Ucb, Width, optimistic
+from driftwise.gp.belief import Belief, Conditioned, Ucb, Width, optimistic
 from driftwise.policies.base import Decision, UcbPolicy, in_units
 from driftwise.policies.ranges import Range
 from driftwise.policies.setup import BAND, PROVED, RANGE, Setup, takes
@@ -27,7 +27,7 @@ Schedule = tuple[NDArray[np.bool_], ...]  # for every order m ≤ n, which of th
 class Instance:
     """A GP-UCB of its own, and the block's sums when its slot began."""
 
-    belief: Belief
+    belief: Conditioned
     rewards: float
     count: int
 
@@ -197,7 +197,7 @@ class Master(UcbPolicy[MasterBlock]):
         return replace(state, clock=state.clock + 1, instances=tuple(instances))
 
     @cached_property
-    def _prior(self) -> Belief:
+    def _prior(self) -> Conditioned:
         return self.model.prior()
 
     def _block(self, begun: int, n: int, restarts: int) -> MasterBlock:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.gp.belief import Belief
+from driftwise.gp.belief import Belief, Conditioned
 from driftwise.policies.base import UcbPolicy, in_last_units
 from driftwise.policies.setup import BAND, DRIFT, MODEL, takes
 from driftwise.records import Ask, Observation
@@ -35,7 +35,7 @@ class Block:
     """What was learned since the last restart: `index` counts the restarts."""
 
     index: int
-    belief: Belief
+    belief: Conditioned
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,6 @@ class Restart(Restarting, UcbPolicy[Block]):
     def belief(self, state: Block, ask: Ask) -> Belief:
         return in_last_units(self._in_block(state, ask.number), state.belief)
 
-    def _in_block(self, state: Block, number: int) -> Belief:
+    def _in_block(self, state: Block, number: int) -> Conditioned:
         """The belief of the block that `number` is in: the prior where a new one begins."""
         return state.belief if state.index == self.block(number) else self.model.prior()

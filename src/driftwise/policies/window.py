@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from driftwise import checks
-from driftwise.gp.belief import Belief
+from driftwise.gp.belief import Conditioned
 from driftwise.gp.grid import REFRESH
 from driftwise.policies.base import UcbPolicy
 from driftwise.policies.setup import BAND, DRIFT, MODEL, takes
@@ -15,7 +15,7 @@ from driftwise.records import Ask, Observation
 
 
 @dataclass(frozen=True)
-class Window(UcbPolicy[Belief]):
+class Window(UcbPolicy[Conditioned]):
     """x_t = argmax μ_{t−1} + β_t σ_{t−1} on the last `window` samples. O(w² + w·n) per step, however long it runs.
 
     >>> from driftwise import Candidates
@@ -44,14 +44,14 @@ class Window(UcbPolicy[Belief]):
     def memory(self) -> int:
         return self.window + REFRESH
 
-    def start(self) -> Belief:
+    def start(self) -> Conditioned:
         return self.model.prior()
 
-    def update(self, state: Belief, seen: Observation) -> Belief:
+    def update(self, state: Conditioned, seen: Observation) -> Conditioned:
         # while the window fills there is nothing to forget, and this is GP-UCB to the last bit
         return state.observe(seen, keep=self.window if len(state) >= self.window else None)
 
-    def belief(self, state: Belief, ask: Ask) -> Belief:
+    def belief(self, state: Conditioned, ask: Ask) -> Conditioned:
         return state
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:

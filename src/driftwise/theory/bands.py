@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from driftwise import checks
-from driftwise.gp.belief import Belief
+from driftwise.gp.belief import Belief, Conditioned
 from driftwise.records import Array
 
 
@@ -17,7 +17,7 @@ def paper_band(belief: Belief, X: Array, *, beta: float, drift: float, xi: float
     return _size("beta", beta) * std + _size("xi", xi) * _size("drift", drift)
 
 
-def drift_bias(belief: Belief, X: Array, *, drift: float) -> Array:
+def drift_bias(belief: Conditioned, X: Array, *, drift: float) -> Array:
     """V ‖α(x)‖₁: what the mean may be off for the drift alone, V = max_s sup_x |f_s(x) − f_t(x)| over the window: (m,).
 
     >>> from driftwise import RBF, Posterior
@@ -29,7 +29,7 @@ def drift_bias(belief: Belief, X: Array, *, drift: float) -> Array:
     return _size("drift", drift) * np.abs(belief.weights(X)).sum(axis=1)
 
 
-def drift_aware_band(belief: Belief, X: Array, *, beta: float, drift: float) -> Array:
+def drift_aware_band(belief: Conditioned, X: Array, *, beta: float, drift: float) -> Array:
     """β σ(x) + V ‖α(x)‖₁: (m,). The proof is in docs/theory.md."""
     _, std = _asked(belief, X)
     return _size("beta", beta) * std + drift_bias(belief, X, drift=drift)

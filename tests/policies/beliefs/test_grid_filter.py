@@ -200,8 +200,6 @@ def test_it_knows_its_candidates_alone(points):
         belief.predict(np.array([[0.5, 0.5]]))
     with pytest.raises(InvalidInput, match="no gradient"):
         belief.predict_gradient(points)
-    with pytest.raises(InvalidInput, match="no weights"):
-        belief.weights(points)
 
 
 def test_what_it_remembers(points):

@@ -12,10 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from driftwise.errors import InvalidInput
 from driftwise.gp.linalg import invert_positive
 from driftwise.policies.beliefs.features import Features
-from driftwise.records import Array, Observation, Point
+from driftwise.records import Array, Point
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +74,3 @@ class FeatureRidge:
     @property
     def jitter(self) -> float:
         return 0.0
-
-    def observe(self, seen: Observation, *, keep: int | None = None) -> FeatureRidge:
-        raise InvalidInput("a robust estimate is not updated but made anew by its policy; use policy.update")
-
-    def weights(self, X: Array) -> Array:
-        raise InvalidInput("a robust estimate is not linear in the rewards, so it has no weights on them")

@@ -156,9 +156,6 @@ class GridFilter:
     def predict_gradient(self, X: Array) -> tuple[Array, Array, Array, Array]:
         raise InvalidInput("a filter knows its candidates alone, and they have no gradient; use predict")
 
-    def weights(self, X: Array) -> Array:
-        raise InvalidInput("a filter keeps no observations, so it has no weights on them; use a windowed policy")
-
     @property
     def noise(self) -> float:
         return self.grid.noise

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftwise.errors import InvalidInput
 from driftwise.gp.linalg import invert_positive
 from driftwise.gp.noise import PLAIN, Own, all_pairs, pair_of
 from driftwise.records import Array, Observation, Point
@@ -124,11 +123,3 @@ class Ridge:
     @property
     def jitter(self) -> float:
         return 0.0
-
-    def observe(self, seen: Observation, *, keep: int | None = None) -> Ridge:
-        if keep is not None:
-            raise InvalidInput("a linear posterior keeps no window of its own; use sw-linucb")
-        return self.plus(np.array(seen.x), seen.y, weight_of(seen, self.noise))
-
-    def weights(self, X: Array) -> Array:
-        raise InvalidInput("a linear posterior keeps no observations, so it has no weights on them")
