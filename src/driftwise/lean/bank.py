@@ -18,7 +18,7 @@ from scipy.special import chdtri
 from driftwise.gp.distances import squared_distance
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.window.experts import Experts, Flags
-from driftwise.lean.extent import break_even_width, sides
+from driftwise.lean.extent import SHORTEST, STABLE, break_even_width, sides
 from driftwise.lean.prior import Prior
 from driftwise.records import Array
 
@@ -26,8 +26,6 @@ NEAR = 0.05  # times √d: radius within which a newer observation supersedes an
 PLACE = 0.1  # times √d: radius within which observations count as made at one place
 CHOICES = 100  # d up to which that grows: two values of a Choice are √2 apart however many coordinates it has
 CAUTION = 0.1  # probability that the true standard deviation is above the one assumed
-STABLE = 400  # steps for which a world without abrupt changes so far is expected to have none
-SHORTEST = 100  # steps for which a discovery pays at least
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,9 @@ from scipy.special import ndtr
 
 from driftwise.records import Array
 
+STABLE = 400  # steps for which a world without abrupt changes so far is expected to have none
+SHORTEST = 100  # steps for which a discovery pays at least
+
 _Z = np.linspace(0.0, 5.0, 1001)
 _STEPS = _Z / (np.exp(-0.5 * _Z**2) / math.sqrt(2 * math.pi) - _Z * ndtr(-_Z))
 
@@ -31,9 +34,10 @@ def sides(points: Array) -> Array:
 
 
 def stretched(points: Array) -> Array:
-    """What length scales are relative to: the extent along each coordinate, times √(b/2) above b = 2. (d,)
+    """What length scales are relative to: the extent along each coordinate, times √(b/2) above b = 2. (d,)"""
+    return math.sqrt(max(breadth(points), 2) / 2) * sides(points)
 
-    b is the effective dimension: each coordinate counts with its variance relative to a uniform one's, at most 1.
-    """
-    breadth = float(np.minimum(12 * np.var(points / sides(points), axis=0), 1.0).sum())
-    return math.sqrt(max(breadth, 2) / 2) * sides(points)
+
+def breadth(points: Array) -> float:
+    """b, the effective dimension: each coordinate counts with its variance relative to a uniform one's, at most 1."""
+    return float(np.minimum(12 * np.var(points / sides(points), axis=0), 1.0).sum())
