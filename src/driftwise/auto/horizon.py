@@ -8,9 +8,7 @@ import numpy as np
 
 from driftwise.auto.rows import Row
 from driftwise.gp.time_kernels import TimeKernel
-
-STABLE = 400  # steps for which a world without abrupt changes so far is expected to have none
-SHORTEST = 100  # steps for which a discovery pays at least
+from driftwise.lean.extent import SHORTEST, STABLE
 
 
 @lru_cache(maxsize=512)

@@ -23,6 +23,7 @@ from driftwise.gp.belief import check_kernel, check_size
 from driftwise.gp.kernels import RBF, Kernel, Level, Matern, Sum, as_kernel
 from driftwise.gp.past import past
 from driftwise.gp.time_kernels import Forgetting, MaternInTime, TimeKernel, as_time_kernel
+from driftwise.lean.extent import breadth, sides
 from driftwise.records import Array, Ask, Observation
 from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Choice, Joint, Space, as_space
@@ -296,15 +297,11 @@ def _breadth(space: Space) -> float:
     if isinstance(space, Box) and space.points is None:
         sizes = (p.size if isinstance(p, Choice) else 1 for _, p in space.parameters)
         return float(sum(1 if n == 1 else min(12 * (1 - 1 / n), n) for n in sizes))
-    return float(np.minimum(12 * np.var(np.asarray(space.points) / _sides(space), axis=0), 1.0).sum())
+    return breadth(np.asarray(space.points))
 
 
 def _sides(space: Space) -> Array:
     """The extent of the space along each coordinate: 1 in the unit cube, as they come on candidates. (d,)"""
     if isinstance(space, Joint):
         return np.concatenate([_sides(space.settings), np.ones(space.context.dim)])
-    points = space.points
-    if points is None:
-        return np.ones(space.dim)
-    sides = np.ptp(points, axis=0)
-    return np.where(sides > 0, sides, 1.0)
+    return np.ones(space.dim) if space.points is None else sides(space.points)

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from driftwise.auto.rows import HAZARD
 from driftwise.auto.sheaf import Sheaf
+from driftwise.lean.weigh import RARE, SHARE
 from driftwise.records import Array
 
-SHARE = 0.01
-RARE = 0.0005
 MOST_ENTERING = 0.5  # share of all the weight that rows of one date get, at most
 TINY = 1e-12
 
