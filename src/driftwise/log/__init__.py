@@ -36,6 +36,7 @@ from driftwise.log.base import (
     View,
     outcome_of,
 )
+from driftwise.log.memory import Memory
 from driftwise.log.postgres_address import is_address, without_password
 from driftwise.log.sqlite import Sqlite
 from driftwise.log.stores import SqlStore
@@ -77,7 +78,7 @@ def open_store(path: str | os.PathLike[str] | None, *, create: bool = True) -> S
     the store must exist.
     """
     if path is None:
-        return SqlStore(Sqlite(None))
+        return Memory()
     if isinstance(path, str) and is_address(path):
         return _on_server(path, create)
     place = files.as_path(path)
@@ -85,9 +86,9 @@ def open_store(path: str | os.PathLike[str] | None, *, create: bool = True) -> S
         raise NotFoundError(f"there is no file {place}; create a study there first, or give another path")
     with forks.opening:
         store = _files.get(place.resolve())
-        if store is None or not store.database.is_current():
-            store = _files[place.resolve()] = SqlStore(Sqlite(place))
-            store.names()  # a truncated or damaged file is detected now, not at the first tell
+        if store is None or not store.is_current():
+            store = _files[place.resolve()] = Sqlite(place)
+            store.reading(lambda connection: None)  # a truncated file is detected now, not at the first tell
         return store
 
 
@@ -110,5 +111,5 @@ def _on_server(path: str, create: bool) -> SqlStore:
         except ImportError:
             raise missing_extra("postgres", "psycopg") from None
         # two threads may both open it: either store is as good
-        store = _served[path] = SqlStore(Postgres(path, create=create))
+        store = _served[path] = Postgres(path, create=create)
     return store

@@ -23,6 +23,7 @@ from driftwise.log.files import check_version
 from driftwise.log.postgres_address import Address, parsed
 from driftwise.log.postgres_connect import connect, is_starting
 from driftwise.log.postgres_errors import POSTGRES_ERRORS, LostConnection, explain, is_passing
+from driftwise.log.stores import SqlStore
 from driftwise.log.threads import Threads
 from driftwise.log.turns import FileTurns
 
@@ -33,12 +34,12 @@ FORMAT = "format"  # the table with the version of the others
 Result = TypeVar("Result")
 
 
-class Postgres:
+class Postgres(SqlStore):
     """The transactions of a schema of a database. Any number of threads may use it at a time."""
 
     def __init__(self, path: str, *, create: bool = True) -> None:
-        self.path, self.address = path, parsed(path)
-        self.where = self.address.shown
+        self.address = parsed(path)
+        super().__init__(path, self.address.shown)
         self._engine = _engine(self.address)
         # a store that nobody closed and nobody has any more closes its connections, too
         weakref.finalize(self, self._engine.dispose).atexit = False

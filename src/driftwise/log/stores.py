@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -14,44 +15,49 @@ from driftwise.log.base import Counts
 from driftwise.log.schema import entries as entries_table
 from driftwise.log.schema import studies
 from driftwise.log.standing import Standing, columns_of, standing_of
-from driftwise.log.study_log import SqlLog, Transactions
+from driftwise.log.study_log import SqlLog
 from driftwise.text import did_you_mean
 
 Result = TypeVar("Result")
 
 
-class Connected(Transactions, Protocol):
-    """Transactions that can be closed. `path` is what the store was opened with."""
+class SqlStore(ABC):
+    """The studies of a database. `Sqlite`, `Memory` and `Postgres` add how its transactions are made.
 
-    path: Any
+    `path` is what the store was opened with, and `where` is the same in messages.
+    """
 
-    def close(self) -> None: ...
-    def is_current(self) -> bool: ...
+    def __init__(self, path: Path | str | None, where: str) -> None:
+        self.path, self.where = path, where
 
+    # --- transactions -------------------------------------------------------------------------------------------
 
-class SqlStore:
-    """The studies of a database, which `sqlite` or `postgres` connects to."""
-
-    def __init__(self, database: Connected) -> None:
-        self.database = database
-        self.path: Path | str | None = database.path
-        self.where = database.where
-
+    @abstractmethod
     def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
-        """What `study_log.Transactions` says."""
-        return self.database.writing(work, again=again)
+        """Return what `work` returns, in a transaction that is on the disk when this returns, or undone.
 
+        `work` begins by locking what it changes. `again` says that it may be done a second time after it was stored,
+        because it then finds what it did: so it is, if the connection is lost during the commit.
+        """
+
+    @abstractmethod
     def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """What `study_log.Transactions` says."""
-        return self.database.reading(work)
+        """Return what `work` returns, in a transaction that sees one state."""
 
+    @abstractmethod
     def choosing(self, study: int, work: Callable[[], Result]) -> Result:
-        """What `study_log.Transactions` says."""
-        return self.database.choosing(study, work)
+        """Return what `work` returns: those who ask the same study take turns, if none of them takes long.
 
+        It saves choices that would be in vain. Nobody else waits for it, and nothing depends on it.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Close every connection. The next call opens one again."""
-        self.database.close()
+
+    @abstractmethod
+    def is_current(self) -> bool:
+        """Whether the path still leads to what is open."""
 
     # --- studies ------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 
@@ -31,41 +31,19 @@ from driftwise.log.standing import Step
 from driftwise.log.view import Memo, SqlView
 from driftwise.records import Observation, Point, time_of_next
 
+if TYPE_CHECKING:
+    from driftwise.log.stores import SqlStore
+
 PAGE = 1000  # observations that `observations` reads at a time
 
 Result = TypeVar("Result")
-
-
-class Transactions(Protocol):
-    """What a log needs of a database. SQLite and PostgreSQL implement it; all statements are the same for both."""
-
-    where: str  # for messages
-
-    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
-        """Return what `work` returns, in a transaction that is on the disk when this returns, or undone.
-
-        `work` begins by locking what it changes. `again` says that it may be done a second time after it was stored,
-        because it then finds what it did: so it is, if the connection is lost during the commit.
-        """
-        ...
-
-    def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """Return what `work` returns, in a transaction that sees one state."""
-        ...
-
-    def choosing(self, study: int, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns: those who ask the same study take turns, if none of them takes long.
-
-        It saves choices that would be in vain. Nobody else waits for it, and nothing depends on it.
-        """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class SqlLog:
     """The log of study number `study` in a store."""
 
-    store: Transactions
+    store: SqlStore
     study: int
     name: str
     description: str

@@ -21,7 +21,8 @@ from driftwise.log.view import Found, SqlView
 from driftwise.records import Observation, Point, time_of_next
 
 if TYPE_CHECKING:
-    from driftwise.log.study_log import SqlLog, Transactions
+    from driftwise.log.stores import SqlStore
+    from driftwise.log.study_log import SqlLog
 
 Given = tuple["SqlLog", NewEntry]
 Answer = Told | DriftwiseError | None
@@ -30,7 +31,7 @@ Stored = tuple[int, bool]  # a number, and whether it is new
 _INSERT = sa.insert(entries)
 
 
-def store(transactions: Transactions, given: Sequence[Given], *, wait: bool = True) -> list[Answer]:
+def store(to: SqlStore, given: Sequence[Given], *, wait: bool = True) -> list[Answer]:
     """Store these entries in one transaction, and return what came of each.
 
     Unless it is to `wait`, None is returned for an entry whose study another transaction has locked, or that is gone.
@@ -38,7 +39,7 @@ def store(transactions: Transactions, given: Sequence[Given], *, wait: bool = Tr
     if not given:
         return []
     again = all(entry.is_found_again for _, entry in given)
-    return transactions.writing(lambda connection: _written(connection, given, wait), again=again)
+    return to.writing(lambda connection: _written(connection, given, wait), again=again)
 
 
 def write(connection: sa.Connection, steps: Sequence[Step]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -89,9 +89,10 @@ class SqlView:
     def mark(self) -> Mark:
         return self.standing.mark
 
-    def _rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any], **values: Any) -> Sequence[LogEntry]:
-        """The entries that a query finds, as they are: rows, whose columns are those of a `LogEntry`."""
-        return cast(Sequence[LogEntry], self.connection.execute(query, {"s": self.study, **values}).all())
+    def _rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any], **values: Any) -> list[LogEntry]:
+        """The entries that a query finds, as they are."""
+        found = self.connection.execute(query, {"s": self.study, **values})
+        return list(map(LogEntry._make, found.cursor.fetchall()))  # what SQLAlchemy makes of a row is twice as slow
 
     def _read(self, query: sa.Select[Any] | sa.CompoundSelect[Any], **values: Any) -> list[LogEntry]:
         """The entries that a query finds, each of them intact."""
@@ -189,12 +190,16 @@ class SqlView:
     def since(self, mark: Mark) -> News:
         if mark == self.mark:
             return News([], [])
-        if mark.seq and not self._has(mark):
-            raise StoreError(
-                f"study {self.standing.name!r} has {self.mark.seq} entries and does not continue the log of {mark.seq} "
-                "entries that was read before. Was a backup restored? Open the study again to continue from it"
-            )
-        read = list(self.written_after(mark))
+        try:
+            read = list(self.written_after(mark))
+        except StoreError:
+            if mark.seq and not self._has(mark):
+                raise StoreError(
+                    f"study {self.standing.name!r} has {self.mark.seq} entries and does not continue the log of "
+                    f"{mark.seq} entries that was read before. Was a backup restored? Open the study again to continue "
+                    "from it"
+                ) from None
+            raise
         seen = [observed_in(entry) for entry in read if entry.kind == OBSERVED]
         return News(self._held(seen), entries.corrected_numbers(read))
 
