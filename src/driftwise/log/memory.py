@@ -16,12 +16,12 @@ from sqlalchemy.pool import NullPool
 from driftwise.concurrency.guard import Guard
 from driftwise.errors import DriftwiseError, StoreError
 from driftwise.log import files, forks, schema, sqlite
-from driftwise.log.stores import SqlStore
+from driftwise.log.stores import Store
 
 Result = TypeVar("Result")
 
 
-class Memory(SqlStore):
+class InMemory(Store):
     """The studies in a database of its own."""
 
     def __init__(self) -> None:
@@ -64,9 +64,6 @@ class Memory(SqlStore):
 
     def close(self) -> None:
         """There is nothing to close: the database is there as long as this."""
-
-    def is_current(self) -> bool:
-        return True
 
     def paused(self) -> AbstractContextManager[None]:
         return self._transaction.held()

@@ -22,7 +22,7 @@ from sqlalchemy.pool import Pool, QueuePool, StaticPool
 
 from driftwise.errors import StoreError
 from driftwise.log import files, forks, schema
-from driftwise.log.stores import SqlStore
+from driftwise.log.stores import Store
 from driftwise.log.threads import Threads
 from driftwise.log.turns import WRITERS, FileTurns
 
@@ -43,7 +43,7 @@ DIALECT = sa.create_engine("sqlite://").dialect
 COMPILED: dict[Any, Any] = {}
 
 
-class Sqlite(SqlStore):
+class Sqlite(Store):
     """The studies in the file `path`."""
 
     def __init__(self, path: Path) -> None:
