@@ -96,7 +96,7 @@ def test_a_store_that_fails_answers_everybody_and_stores_nothing(tmp_path, monke
         raise StoreError("the disk is full; make room and try again")
 
     def fails(store):
-        monkeypatch.setattr(store.database, "writing", full)
+        monkeypatch.setattr(type(store), "writing", full)
 
     answers, _ = written(path, [methodcaller("tell", "s", s.id, reward=1.0) for s in asked], fails)
     assert {type(answer) for answer in answers} == {StoreError}

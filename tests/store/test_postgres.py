@@ -6,7 +6,7 @@ import pytest
 
 from contracts.store import StoreContract, at
 from contracts.store_entries import EntriesContract
-from driftwise.log import SqlStore, open_store
+from driftwise.log import open_store
 
 
 class TestOnAServer(StoreContract, EntriesContract):
@@ -18,7 +18,7 @@ class TestOnAServer(StoreContract, EntriesContract):
         """With a connection of its own."""
         from driftwise.log.postgres import Postgres
 
-        return SqlStore(Postgres(store.path))
+        return Postgres(store.path)
 
     def make_pages_small(self, monkeypatch):
         monkeypatch.setattr("driftwise.log.study_log.PAGE", 5)

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from contracts.store import at, everything
 from driftwise import Float, Study
 from driftwise.errors import InvalidInput, NotFoundError, StoreError
-from driftwise.log import Chosen, NewObservation, Outcome, SqlStore, open_store, schema, verify
+from driftwise.log import Chosen, NewObservation, Outcome, open_store, schema, verify
 
 pytest.importorskip("psycopg", reason="there is no psycopg: pip install 'driftwise[postgres]'")
 
@@ -84,7 +84,7 @@ def test_asks_of_one_study_take_numbers_of_their_own(address):
 
 def test_many_threads_on_a_few_studies(address):
     names, each = ["a", "b", "c"], 12
-    stores = [open_store(address)] * 2 + [SqlStore(Postgres(address))]
+    stores = [open_store(address)] * 2 + [Postgres(address)]
 
     def work(i: int) -> None:
         log = stores[i % 3].create(names[i % 3], "{}")
@@ -105,7 +105,7 @@ def test_many_threads_on_a_few_studies(address):
 
 def test_creating_in_many_threads_at_once(address):
     with ThreadPoolExecutor(8) as threads:
-        made = list(threads.map(lambda _: SqlStore(Postgres(address)).create("a", "{}").study, range(8)))
+        made = list(threads.map(lambda _: Postgres(address).create("a", "{}").study, range(8)))
     assert set(made) == {1}
 
 
@@ -292,7 +292,7 @@ def test_another_format_is_refused(address):
     open_store(address).create("a", "{}")
     change(address, f"UPDATE format SET version = {schema.VERSION + 1}")
     with pytest.raises(StoreError, match="it has format 2, and this driftwise reads format 1"):
-        SqlStore(Postgres(address))
+        Postgres(address)
 
 
 @pytest.mark.parametrize(

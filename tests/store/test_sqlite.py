@@ -16,14 +16,14 @@ import pytest
 from contracts.store import StoreContract, at, everything
 from contracts.store_entries import EntriesContract
 from driftwise.errors import InvalidInput, NotFoundError, StoreError
-from driftwise.log import Chosen, NewObservation, Outcome, SqlStore, open_store
+from driftwise.log import Chosen, NewObservation, Outcome, open_store
 from driftwise.log.schema import APPLICATION_ID
 from driftwise.log.sqlite import Sqlite
 
 
 def store_at(path):
     """A store of its own, as another process has it."""
-    return SqlStore(Sqlite(path))
+    return Sqlite(path)
 
 
 class SmallPages(StoreContract, EntriesContract):
@@ -34,7 +34,7 @@ class SmallPages(StoreContract, EntriesContract):
 class TestInMemory(SmallPages):
     @pytest.fixture
     def store(self):
-        return store_at(None)
+        return open_store(None)
 
 
 class TestInAFile(SmallPages):

@@ -3,12 +3,12 @@
 `interrupts.py statements POLICY EVERY SEED` (EVERY 1 is each statement, 50 each fiftieth, from a place that SEED says),
 `interrupts.py lines POLICY COUNT SEED` (each line that a call runs, the first time and the last time it runs it, of our
 files and of all others; of each kind of call COUNT of them, drawn by SEED, or all if COUNT is 0), and
-`interrupts.py moments POLICY COUNT SEED`.
+`interrupts.py moments POLICY COUNT SEED`. With one more argument, `memory`, the study is in memory.
 
-A study in a file is interrupted in the middle of a call, as Ctrl-C or an alarm would: by an exception raised between
-two statements (of ours, of SQLAlchemy, of the standard library), or by a real signal at a random moment. The exception
-is kept, as a notebook keeps it. Then another connection must get the file's write lock, the same call must
-work, and its answer must be that of a twin that nobody disturbed. Prints a JSON of figures.
+A study is interrupted in the middle of a call, as Ctrl-C or an alarm would: by an exception raised between two
+statements (of ours, of SQLAlchemy, of the standard library), or by a real signal at a random moment. The exception is
+kept, as a notebook keeps it. Then another connection must get the file's write lock (in memory, another thread), the
+same call must work, and its answer must be that of a twin that nobody disturbed. Prints a JSON of figures.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -46,10 +47,11 @@ class Interrupted(BaseException):
 class Pair:
     """A study and its twin, and the calls that are made of both."""
 
-    def __init__(self, folder: Path, policy: str) -> None:
+    def __init__(self, folder: Path | None, policy: str) -> None:
         space = {"x": Float(0, 1), "z": Float(1, 2)}
         self.study, self.twin = (
-            Study("s", space, policy, path=folder / f"{name}.db", **OPTIONS[policy]) for name in ("disturbed", "twin")
+            Study("s", space, policy, path=folder and folder / f"{name}.db", **OPTIONS[policy])
+            for name in ("disturbed", "twin")
         )
         self.kept: list[BaseException] = []
         self.step = 0
@@ -96,16 +98,20 @@ class Pair:
         self.twin.close()
 
     def is_locked(self) -> bool:
-        """Whether nobody else gets the file's write lock, once what was begun is done."""
-        assert self.study.path is not None
-        other = sqlite3.connect(self.study.path, timeout=5.0, isolation_level=None)
+        """Whether nobody else gets the write lock, once what was begun is done."""
+        if self.study.path is None:
+            other = threading.Thread(target=self.study.describe, daemon=True)
+            other.start()
+            other.join(5.0)
+            return other.is_alive()
+        raw = sqlite3.connect(self.study.path, timeout=5.0, isolation_level=None)
         try:
-            other.execute("BEGIN IMMEDIATE")
-            other.execute("ROLLBACK")
+            raw.execute("BEGIN IMMEDIATE")
+            raw.execute("ROLLBACK")
         except sqlite3.OperationalError:
             return True
         finally:
-            other.close()
+            raw.close()
         return False
 
     def harms(self, call: Callable[[Study], Any], expected: Any) -> dict[str, int]:
@@ -218,22 +224,20 @@ def at_moment(seconds: float, call: Callable[[], Any]) -> BaseException | None:
     return None
 
 
-def statements(policy: str, every: int, seed: int) -> dict[str, int]:
+def statements(pair: Pair, every: int, seed: int) -> dict[str, int]:
     """Each `every`-th statement of each kind of call."""
     figures = dict.fromkeys(("interrupts", *HARMS), 0)
-    with tempfile.TemporaryDirectory() as folder:
-        pair = Pair(Path(folder), policy)
-        for kind in range(len(pair.calls())):
-            for n in itertools.count(1 + seed % every, every):
-                caught = None
-                for i, call in enumerate(pair.calls()):
-                    expected = call(pair.twin)
-                    if i == kind:
-                        caught = at_statement(n, lambda call=call: call(pair.study))  # type: ignore[misc]
-                    _add(figures, pair.harms(call, expected))
-                figures["interrupts"] += caught is not None
-                if caught is None or figures["lock-outs"]:
-                    break
+    for kind in range(len(pair.calls())):
+        for n in itertools.count(1 + seed % every, every):
+            caught = None
+            for i, call in enumerate(pair.calls()):
+                expected = call(pair.twin)
+                if i == kind:
+                    caught = at_statement(n, lambda call=call: call(pair.study))  # type: ignore[misc]
+                _add(figures, pair.harms(call, expected))
+            figures["interrupts"] += caught is not None
+            if caught is None or figures["lock-outs"]:
+                break
     return figures
 
 
@@ -260,35 +264,33 @@ class Places:
         return taken
 
 
-def lines(policy: str, count: int, seed: int) -> dict[str, int]:
+def lines(pair: Pair, count: int, seed: int) -> dict[str, int]:
     """Each line that a kind of call runs, of whatever file, the first and the last time that it runs it.
 
     First of calls of an open study, and then, for what these do not run, of calls that open the file again.
     """
     figures, draw = dict.fromkeys(("interrupts", "not reached", *HARMS), 0), random.Random(seed)
-    with tempfile.TemporaryDirectory() as folder:
-        pair = Pair(Path(folder), policy)
-        places = [Places() for _ in pair.calls()]
-        for reopened in (False, True):
-            idle = 0
-            for turn in itertools.count():
-                before = figures["interrupts"]
-                for place, call in zip(places, pair.calls(), strict=True):
-                    if reopened:
-                        pair.close()
-                    expected, counts = recorded(lambda call=call: call(pair.twin))  # type: ignore[misc]
-                    if turn == 0 or not count:
-                        place.add(counts)
-                    if turn == 0 and count:
-                        place.left = draw.sample(place.left, min(count, len(place.left)))
-                    _add(figures, disturbed(pair, place, counts, lambda call=call: call(pair.study)))  # type: ignore[misc]
-                    _add(figures, pair.harms(call, expected))
-                idle = 0 if figures["interrupts"] > before else idle + 1
-                left = [line for place in places for line, _ in place.left]
-                if turn % 20 == 0:
-                    print(turn, len(left), figures, file=sys.stderr, flush=True)
-                if not left or idle > PATIENCE or figures["lock-outs"]:
-                    break
+    places = [Places() for _ in pair.calls()]
+    for reopened in (False, True):
+        idle = 0
+        for turn in itertools.count():
+            before = figures["interrupts"]
+            for place, call in zip(places, pair.calls(), strict=True):
+                if reopened:
+                    pair.close()
+                expected, counts = recorded(lambda call=call: call(pair.twin))  # type: ignore[misc]
+                if turn == 0 or not count:
+                    place.add(counts)
+                if turn == 0 and count:
+                    place.left = draw.sample(place.left, min(count, len(place.left)))
+                _add(figures, disturbed(pair, place, counts, lambda call=call: call(pair.study)))  # type: ignore[misc]
+                _add(figures, pair.harms(call, expected))
+            idle = 0 if figures["interrupts"] > before else idle + 1
+            left = [line for place in places for line, _ in place.left]
+            if turn % 20 == 0:
+                print(turn, len(left), figures, file=sys.stderr, flush=True)
+            if not left or idle > PATIENCE or figures["lock-outs"]:
+                break
     for file, n in Counter(file for file, _ in left).items():
         print("not reached:", n, file, file=sys.stderr)
     ran = [line for place in places for line, last in place.known if not last]
@@ -317,20 +319,18 @@ def _add(figures: dict[str, int], more: Mapping[str, int]) -> None:
         figures[name] += value
 
 
-def moments(policy: str, count: int, seed: int) -> dict[str, int]:
+def moments(pair: Pair, count: int, seed: int) -> dict[str, int]:
     """Random moments of random calls, until `count` interrupts came."""
     figures, draw = dict.fromkeys(("interrupts", *HARMS), 0), random.Random(seed)
-    with tempfile.TemporaryDirectory() as folder:
-        pair = Pair(Path(folder), policy)
-        while figures["interrupts"] < count and not figures["lock-outs"]:
-            for call in pair.calls():
-                started = time.perf_counter()
-                expected = call(pair.twin)
-                took = time.perf_counter() - started
-                caught = at_moment(draw.uniform(1e-5, took), lambda call=call: call(pair.study))  # type: ignore[misc]
-                figures["interrupts"] += caught is not None
-                pair.kept = [*pair.kept[-20:], caught] if caught else pair.kept  # as a notebook does
-                _add(figures, pair.harms(call, expected))
+    while figures["interrupts"] < count and not figures["lock-outs"]:
+        for call in pair.calls():
+            started = time.perf_counter()
+            expected = call(pair.twin)
+            took = time.perf_counter() - started
+            caught = at_moment(draw.uniform(1e-5, took), lambda call=call: call(pair.study))  # type: ignore[misc]
+            figures["interrupts"] += caught is not None
+            pair.kept = [*pair.kept[-20:], caught] if caught else pair.kept  # as a notebook does
+            _add(figures, pair.harms(call, expected))
     return figures
 
 
@@ -338,6 +338,7 @@ if __name__ == "__main__":
     # An interrupt in a weak reference's callback is printed by Python, or logged by SQLAlchemy's pool.
     sys.unraisablehook = lambda _: None
     logging.disable(logging.ERROR)
-    how, policy, count, seed = sys.argv[1:]
+    how, policy, count, seed, *place = sys.argv[1:]
     modes = {"statements": statements, "lines": lines, "moments": moments}
-    print(json.dumps(modes[how](policy, int(count), int(seed))))
+    with tempfile.TemporaryDirectory() as folder:
+        print(json.dumps(modes[how](Pair(None if place else Path(folder), policy), int(count), int(seed))))

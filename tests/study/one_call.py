@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from driftwise.log import FAILED, Choice, Chosen, Log, NewObservation, Outcome, SqlStore, View, open_store
+from driftwise.log import FAILED, Choice, Chosen, Log, NewObservation, Outcome, Store, View, open_store
 
 
 def several(view: View) -> Choice:
@@ -21,7 +21,7 @@ def rows(count: int) -> list[NewObservation]:
     ]
 
 
-CALLS: dict[str, Callable[[SqlStore, Log], Any]] = {
+CALLS: dict[str, Callable[[Store, Log], Any]] = {
     "correct": lambda store, log: log.correct(2, Outcome(7.0, std=0.5), "me", "typed wrong"),
     "retract": lambda store, log: log.correct(1, None),
     "ask for three": lambda store, log: log.ask_many("batch", several, 32, 3),
@@ -33,7 +33,7 @@ CALLS: dict[str, Callable[[SqlStore, Log], Any]] = {
 }
 
 
-def make(store: SqlStore) -> None:
+def make(store: Store) -> None:
     log = store.create("a", "{}")
     log.load(rows(20))
     log.ask("k", lambda view: lambda: (Chosen((0.5,), 1.0),), 32)

@@ -6,6 +6,7 @@ Here at a sample of the moments; `tests/study/interrupts.py lines sw-gp-ucb 0 0`
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from driftwise import Candidates, Study
 from driftwise.concurrency.guard import Guard
+from driftwise.errors import StoreError
 from driftwise.policies.window import Window
 
 INTERRUPTS = str(Path(__file__).parent / "interrupts.py")
@@ -34,8 +36,9 @@ INTERRUPTS = str(Path(__file__).parent / "interrupts.py")
         ("moments", "auto", 50, 50),
     ],
 )
-def test_interrupts_leave_nothing_behind(how, policy, count, least):
-    command = [sys.executable, INTERRUPTS, how, policy, str(count), "0"]
+@pytest.mark.parametrize("place", [[], ["memory"]], ids=["file", "memory"])
+def test_interrupts_leave_nothing_behind(how, policy, count, least, place):
+    command = [sys.executable, INTERRUPTS, how, policy, str(count), "0", *place]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
@@ -78,6 +81,36 @@ def test_a_handler_may_use_the_study_within_a_call(tmp_path):
     finally:
         signal.signal(signal.SIGALRM, before)
     assert numbers == [1]
+
+
+def test_in_memory_a_handler_that_falls_into_a_transaction_is_refused():
+    """It runs in the thread whose transaction is not over. The transaction goes on, and so does the study."""
+    study, refused = Study("s", Candidates([[0.0], [1.0]]), "sw-gp-ucb"), []
+
+    def handler(*_):
+        with pytest.raises(StoreError, match="used from within one of its own calls") as raised:
+            study.observe({"x0": 0.0}, 1.0)
+        refused.append(raised.value)
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        assert study._store.writing(lambda connection: time.sleep(0.5) or "done") == "done"
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(refused) == 1
+    assert study.observe({"x0": 0.0}, 1.0).number == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_study_in_memory_goes_on_in_a_child_that_was_forked():
+    study = Study("s", Candidates([[0.0], [1.0]]), "sw-gp-ucb")
+    study.observe({"x0": 0.0}, 1.0)
+    child = os.fork()
+    if child == 0:
+        os._exit(study.observe({"x0": 0.0}, 1.0).number)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert study.observe({"x0": 0.0}, 1.0).number == 2
 
 
 def test_a_guard_is_free_after_an_exception_at_each_of_its_statements():

@@ -14,7 +14,7 @@ from driftwise.log.entries import LogEntry
 from driftwise.log.standing import Standing
 
 if TYPE_CHECKING:
-    from driftwise.log.view import SqlView
+    from driftwise.log.view import View
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Whole:
     entries: Sequence[LogEntry]
 
 
-def read(view: SqlView) -> Whole:
+def read(view: View) -> Whole:
     """Everything in the log that the transaction sees. Raises a `StoreError` if anything is missing or damaged."""
     return Whole(
         replace(view.standing, study=0, name=""), [LogEntry(*entry) for entry in view.written_after(BEGINNING)]

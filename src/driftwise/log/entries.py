@@ -15,6 +15,7 @@ import json
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from driftwise.errors import StoreError
@@ -27,6 +28,7 @@ ADVICE = "restore it from a copy, or see what is damaged with: driftwise study c
 
 VERSION = 1
 _HEAD = struct.Struct("<BI")
+_NUMBERS = cache(lambda dim: struct.Struct(f"<{2 + dim}d"))  # what follows the head
 _ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 
 
@@ -99,7 +101,7 @@ def damaged(what: str) -> StoreError:
 
 
 def _packed(at: float, value: float, x: Point, more: Mapping[str, Any]) -> bytes:
-    body = struct.pack(f"<BI{2 + len(x)}d", VERSION, len(x), at, value, *x)
+    body = _HEAD.pack(VERSION, len(x)) + _NUMBERS(len(x)).pack(at, value, *x)
     return body + _ENCODER.encode(more).encode() if more else body
 
 
@@ -107,9 +109,10 @@ def _unpacked(body: bytes) -> tuple[float, float, Point, dict[str, Any] | None]:
     version, dim = _HEAD.unpack_from(body)
     if version != VERSION:
         raise damaged(f"an entry has version {version}, and this driftwise reads version {VERSION}")
-    numbers = struct.unpack_from(f"<{2 + dim}d", body, _HEAD.size)
-    end = _HEAD.size + 8 * (2 + dim)
-    return numbers[0], numbers[1], numbers[2:], json.loads(body[end:]) if len(body) > end else None
+    numbers = _NUMBERS(dim)
+    at, value, *x = numbers.unpack_from(body, _HEAD.size)
+    end = _HEAD.size + numbers.size
+    return at, value, tuple(x), json.loads(body[end:]) if len(body) > end else None
 
 
 def asked_body(asked: Asked, batch: int | None) -> bytes:

@@ -12,10 +12,10 @@ from driftwise.records import Observation, time_of_next
 
 if TYPE_CHECKING:
     from driftwise.log.standing import Step
-    from driftwise.log.view import SqlView
+    from driftwise.log.view import View
 
 
-def load(view: SqlView, entries: Sequence[NewObservation], first: int) -> Loaded:
+def load(view: View, entries: Sequence[NewObservation], first: int) -> Loaded:
     """Store the entries whose keys are not known yet, inside the caller's transaction."""
     seen = view.observed_with_keys({entry.key for entry in entries if entry.key is not None})
     now, newest, steps = view.standing, view.newest(), list["Step"]()
@@ -35,7 +35,7 @@ def load(view: SqlView, entries: Sequence[NewObservation], first: int) -> Loaded
     return Loaded(len(steps), len(entries) - len(steps))
 
 
-def _check_same(view: SqlView, entry: NewObservation, seen: Observation, row: int) -> None:
+def _check_same(view: View, entry: NewObservation, seen: Observation, row: int) -> None:
     """Raise a `ConflictError` unless this entry is what its key already has."""
     different = [
         name

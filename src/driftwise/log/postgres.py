@@ -23,6 +23,7 @@ from driftwise.log.files import check_version
 from driftwise.log.postgres_address import Address, parsed
 from driftwise.log.postgres_connect import connect, is_starting
 from driftwise.log.postgres_errors import POSTGRES_ERRORS, LostConnection, explain, is_passing
+from driftwise.log.stores import Store
 from driftwise.log.threads import Threads
 from driftwise.log.turns import FileTurns
 
@@ -33,18 +34,16 @@ FORMAT = "format"  # the table with the version of the others
 Result = TypeVar("Result")
 
 
-class Postgres:
+class Postgres(Store):
     """The transactions of a schema of a database. Any number of threads may use it at a time."""
 
     def __init__(self, path: str, *, create: bool = True) -> None:
-        self.path, self.address = path, parsed(path)
-        self.where = self.address.shown
+        self.address = parsed(path)
+        super().__init__(path, self.address.shown)
         self._engine = _engine(self.address)
-        # a store that nobody closed and nobody has any more closes its connections, too
-        weakref.finalize(self, self._engine.dispose).atexit = False
         self._reader = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
         self._threads, self._turns = Threads(MOST), FileTurns(None)
-        weakref.finalize(self, _let_go, self._engine, self._threads)
+        weakref.finalize(self, _let_go, self._engine, self._threads)  # of a store that nobody has any more
         forks.watch(self)
         self._prepare(create)
 
@@ -137,9 +136,6 @@ class Postgres:
     def close(self) -> None:
         """Close the idle connections."""
         self._engine.dispose()
-
-    def is_current(self) -> bool:
-        return True
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import Pool, QueuePool, StaticPool
 
 from driftwise.errors import StoreError
 from driftwise.log import files, forks, schema
+from driftwise.log.stores import Store
 from driftwise.log.threads import Threads
 from driftwise.log.turns import WRITERS, FileTurns
 
@@ -37,46 +38,46 @@ Identity = tuple[int, int]  # device and inode
 Result = TypeVar("Result")
 
 
-class Sqlite:
-    """The transactions of the file `path`, or of a database in memory if `path` is None."""
+# Shared by all engines, so that a statement is compiled once in a process, and not again for every file.
+DIALECT = sa.create_engine("sqlite://").dialect
+COMPILED: dict[Any, Any] = {}
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.where = "a study in memory" if path is None else str(path)
-        if path is not None and not path.exists():
+
+class Sqlite(Store):
+    """The studies in the file `path`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, str(path))
+        if not path.exists():
             files.make(path, _build)
         self._parts = OpenParts(path)
-        self._engine = _engine(self._parts)
-        self._reader = self._engine.execution_options(begin="BEGIN")
+        self._engine = engine(QueuePool, self._parts.connect, pool_size=READERS + 1, max_overflow=0)
         self._turns = FileTurns(path)
-        self._writing = Threads(1)
-        self._reading = self._writing if path is None else Threads(READERS)
+        self._writing, self._reading = Threads(1), Threads(READERS)
         weakref.finalize(self, _let_go, self._engine, self._turns, self._writing, self._reading)
-        if path is not None:
-            forks.watch(self)
-        else:
-            self.writing(schema.metadata.create_all)
+        forks.watch(self)
 
     # --- transactions -------------------------------------------------------------------------------------------
 
     def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
         """Return what `work` returns, in a transaction that holds the one write lock of the file."""
         return self._writing.run(
-            lambda: self._turns.run(WRITERS, LOCK_SECONDS, lambda: self._transacted(self._engine, work))
+            lambda: self._turns.run(WRITERS, LOCK_SECONDS, lambda: self._transacted("BEGIN IMMEDIATE", work))
         )
 
     def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
         """Return what `work` returns, in a transaction that sees one state of the file."""
-        return self._reading.run(lambda: self._transacted(self._reader, work))
+        return self._reading.run(lambda: self._transacted("BEGIN", work))
 
     def choosing(self, study: int, work: Callable[[], Result]) -> Result:
         """Return what `work` returns, after the others who ask this study."""
         return self._turns.run(study, ASK_SECONDS, work)
 
-    def _transacted(self, engine: sa.Engine, work: Callable[[sa.Connection], Result]) -> Result:
+    def _transacted(self, begin: str, work: Callable[[sa.Connection], Result]) -> Result:
         try:
-            with engine.connect() as connection:
+            with self._engine.connect() as connection:
                 with connection.begin():
+                    _driver(connection).execute(begin).close()
                     self._parts.check()
                     result = work(connection)
                 self._parts.check()  # what was written into a log that is gone is not acknowledged
@@ -98,10 +99,9 @@ class Sqlite:
         return self._parts.is_current()
 
     def close(self) -> None:
-        """Close the connections, which are opened again when needed. A database in memory stays."""
-        if self.path is not None:
-            with self.paused():
-                pass
+        """Close the connections, which are opened again when needed."""
+        with self.paused():
+            pass
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -139,14 +139,13 @@ class OpenParts:
     indexes would take the same number.
     """
 
-    path: Path | None
+    path: Path
     known: tuple[Identity | None, ...] | None = None  # while any connection is open
     checked: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def connect(self) -> sqlite3.Connection:
         """A connection to an existing file: mode=rw never creates one."""
-        assert self.path is not None
         with self.lock:
             if not self.checked:
                 # never while a connection is open: when any descriptor of a file is closed, the system drops all locks
@@ -154,12 +153,13 @@ class OpenParts:
                 files.check(self.path)
                 self.checked = True
         uri = f"{self.path.as_uri()}?mode=rw"
-        return sqlite3.connect(uri, uri=True, timeout=LOCK_SECONDS, check_same_thread=False)
+        raw = sqlite3.connect(uri, uri=True, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False)
+        _set(raw)
+        self.check()
+        return raw
 
     def check(self) -> None:
         """Raise a `LostPart` if one of them is another file by now."""
-        if self.path is None:
-            return
         now = tuple(_identity(f"{self.path}{part}") for part in PARTS)
         self.known = self.known or now
         if now != self.known:
@@ -175,36 +175,15 @@ class OpenParts:
         self.known, self.checked = None, False
 
 
-def _engine(parts: OpenParts) -> sa.Engine:
-    """An engine for an existing file, or for a database in memory."""
-    path = parts.path
-    if path is None:
-        engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
-    else:
-        engine = sa.create_engine(
-            "sqlite://",
-            creator=parts.connect,
-            poolclass=QueuePool,
-            pool_size=READERS + 1,
-            max_overflow=0,
-            pool_reset_on_return=None,  # every transaction is over when its connection is given back
-        )
+def engine(kind: type[Pool], connect: Callable[[], Any], **options: Any) -> sa.Engine:
+    """An engine with a pool of this kind. Every transaction is over when its connection is given back."""
+    pool = kind(connect, reset_on_return=None, dialect=DIALECT, **options)
+    return sa.Engine(pool, DIALECT, sa.make_url("sqlite://"), execution_options={"compiled_cache": COMPILED})
 
-    @sa.event.listens_for(engine, "connect")
-    def set_up(raw: sqlite3.Connection, record: object) -> None:
-        raw.isolation_level = None  # transactions begin where we say, and not where Python's sqlite3 thinks
-        if path is not None:
-            _set(raw)
-            parts.check()
 
-    @sa.event.listens_for(engine, "begin")
-    def begin(connection: sa.Connection) -> None:
-        raw = connection.connection.driver_connection
-        assert raw is not None
-        # a statement of SQLAlchemy would take longer than most that follow
-        raw.execute(connection.get_execution_options().get("begin", "BEGIN IMMEDIATE")).close()
-
-    return engine
+def _driver(connection: sa.Connection) -> Any:
+    """The connection of SQLite's own module: a statement of SQLAlchemy takes longer than `BEGIN`."""
+    return connection.connection.driver_connection
 
 
 def _set(raw: sqlite3.Connection) -> None:
@@ -229,8 +208,7 @@ def _build(path: Path) -> None:
             f"user_version = {schema.VERSION}",
         ):
             raw.execute(f"PRAGMA {setting}").close()
-        engine = sa.create_engine("sqlite://", creator=lambda: raw, poolclass=StaticPool)
-        with engine.begin() as connection:
+        with engine(StaticPool, lambda: raw).begin() as connection:
             schema.metadata.create_all(connection, checkfirst=False)
         raw.execute("PRAGMA journal_mode = WAL").close()
     except files.SQLITE_ERRORS as error:

@@ -1,10 +1,11 @@
-"""The studies of a database by name: what a store does by the same statements in SQLite and in PostgreSQL."""
+"""The studies of a database by name: the same statements for all. `tests/contracts/store.py` tests every database."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -14,54 +15,59 @@ from driftwise.log.base import Counts
 from driftwise.log.schema import entries as entries_table
 from driftwise.log.schema import studies
 from driftwise.log.standing import Standing, columns_of, standing_of
-from driftwise.log.study_log import SqlLog, Transactions
+from driftwise.log.study_log import Log
 from driftwise.text import did_you_mean
 
 Result = TypeVar("Result")
 
 
-class Connected(Transactions, Protocol):
-    """Transactions that can be closed. `path` is what the store was opened with."""
+class Store(ABC):
+    """The studies of a database. `Sqlite`, `InMemory` and `Postgres` add how its transactions are made.
 
-    path: Any
+    `path` is what the store was opened with, and `where` is the same in messages.
+    """
 
-    def close(self) -> None: ...
-    def is_current(self) -> bool: ...
+    def __init__(self, path: Path | str | None, where: str) -> None:
+        self.path, self.where = path, where
 
+    # --- transactions -------------------------------------------------------------------------------------------
 
-class SqlStore:
-    """The studies of a database, which `sqlite` or `postgres` connects to."""
-
-    def __init__(self, database: Connected) -> None:
-        self.database = database
-        self.path: Path | str | None = database.path
-        self.where = database.where
-
+    @abstractmethod
     def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
-        """What `study_log.Transactions` says."""
-        return self.database.writing(work, again=again)
+        """Return what `work` returns, in a transaction that is on the disk when this returns, or undone.
 
+        `work` begins by locking what it changes. `again` says that it may be done a second time after it was stored,
+        because it then finds what it did: so it is, if the connection is lost during the commit.
+        """
+
+    @abstractmethod
     def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """What `study_log.Transactions` says."""
-        return self.database.reading(work)
+        """Return what `work` returns, in a transaction that sees one state."""
 
+    @abstractmethod
     def choosing(self, study: int, work: Callable[[], Result]) -> Result:
-        """What `study_log.Transactions` says."""
-        return self.database.choosing(study, work)
+        """Return what `work` returns: those who ask the same study take turns, if none of them takes long.
 
+        It saves choices that would be in vain. Nobody else waits for it, and nothing depends on it.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Close every connection. The next call opens one again."""
-        self.database.close()
+
+    def is_current(self) -> bool:
+        """Whether the path still leads to what is open."""
+        return True
 
     # --- studies ------------------------------------------------------------------------------------------------
 
     def create(
         self, name: str, description: str, also: Callable[[sa.Connection], object] = lambda connection: None
-    ) -> SqlLog:
+    ) -> Log:
         """The log of that name, or a new one. What is `also` done for a new one is in the same transaction."""
 
-        def make(connection: sa.Connection) -> SqlLog:
-            made = SqlLog(self, _add(connection, name, description), name, description, is_new=True)
+        def make(connection: sa.Connection) -> Log:
+            made = Log(self, _add(connection, name, description), name, description, is_new=True)
             also(connection)
             return made
 
@@ -72,7 +78,8 @@ class SqlStore:
                 continue
         return found
 
-    def open(self, name: str) -> SqlLog:
+    def open(self, name: str) -> Log:
+        """The log of that name."""
         found = self._find(name)
         if found is None:
             names = self.names()
@@ -81,9 +88,12 @@ class SqlStore:
         return found
 
     def names(self) -> list[str]:
+        """The names of all logs."""
         return self.reading(lambda connection: sorted(connection.scalars(sa.select(studies.c.name))))
 
     def rename(self, name: str, new: str) -> None:
+        """Give a log another name. Whoever has it open under the old one must open it again."""
+
         def work(connection: sa.Connection) -> None:
             study = self._standing(connection, name).study
             connection.execute(sa.update(studies).where(studies.c.study == study).values(name=new))
@@ -93,6 +103,8 @@ class SqlStore:
             self._unless_taken(new, work)
 
     def delete(self, name: str) -> None:
+        """Delete a log with all that is in it."""
+
         def work(connection: sa.Connection) -> None:
             study = self._standing(connection, name).study
             for table in (entries_table, studies):
@@ -101,12 +113,12 @@ class SqlStore:
         self.open(name)
         self.writing(work)
 
-    def copy(self, name: str, target: SqlStore, new: str) -> SqlLog:
+    def copy(self, name: str, target: Store, new: str) -> Log:
         """The log is read into memory, so that neither store waits while the other is busy."""
         log = self.open(name)
         return target.adopt(new, log.description, log.read(copies.read))
 
-    def adopt(self, name: str, description: str, whole: copies.Whole) -> SqlLog:
+    def adopt(self, name: str, description: str, whole: copies.Whole) -> Log:
         """A new log with these contents, all of them or nothing."""
         self._unless_taken(
             name, lambda connection: copies.write(connection, _add(connection, name, description), whole)
@@ -129,9 +141,9 @@ class SqlStore:
             raise NotFoundError(f"{self.where} has no study {name!r:.80} any more")
         return standing
 
-    def _find(self, name: str) -> SqlLog | None:
+    def _find(self, name: str) -> Log | None:
         found = self.reading(lambda connection: connection.execute(_FOUND, {"name": name}).first())
-        return None if found is None else SqlLog(self, found.study, name, found.description)
+        return None if found is None else Log(self, found.study, name, found.description)
 
 
 _named = studies.c.name == sa.bindparam("name")

@@ -1,4 +1,4 @@
-"""The log of one study. Each method is one transaction; an ask is two, and the policy chooses in between."""
+"""The log of one study: asking, telling, correcting and reading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import sqlalchemy as sa
 
@@ -28,44 +28,25 @@ from driftwise.log.base import (
 from driftwise.log.entries import asked_in
 from driftwise.log.schema import ABANDONED, ASKED, OBSERVED
 from driftwise.log.standing import Step
-from driftwise.log.view import Memo, SqlView
+from driftwise.log.view import Memo, View
 from driftwise.records import Observation, Point, time_of_next
+
+if TYPE_CHECKING:
+    from driftwise.log.stores import Store
 
 PAGE = 1000  # observations that `observations` reads at a time
 
 Result = TypeVar("Result")
 
 
-class Transactions(Protocol):
-    """What a log needs of a database. SQLite and PostgreSQL implement it; all statements are the same for both."""
-
-    where: str  # for messages
-
-    def writing(self, work: Callable[[sa.Connection], Result], *, again: bool = False) -> Result:
-        """Return what `work` returns, in a transaction that is on the disk when this returns, or undone.
-
-        `work` begins by locking what it changes. `again` says that it may be done a second time after it was stored,
-        because it then finds what it did: so it is, if the connection is lost during the commit.
-        """
-        ...
-
-    def reading(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """Return what `work` returns, in a transaction that sees one state."""
-        ...
-
-    def choosing(self, study: int, work: Callable[[], Result]) -> Result:
-        """Return what `work` returns: those who ask the same study take turns, if none of them takes long.
-
-        It saves choices that would be in vain. Nobody else waits for it, and nothing depends on it.
-        """
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class SqlLog:
-    """The log of study number `study` in a store."""
+class Log:
+    """The log of study number `study` in a store.
 
-    store: Transactions
+    Every method is one transaction, which is on the disk as a whole when it returns. An ask is two.
+    """
+
+    store: Store
     study: int
     name: str
     description: str
@@ -74,13 +55,14 @@ class SqlLog:
 
     # --- transactions -------------------------------------------------------------------------------------------
 
-    def read(self, work: Callable[[SqlView], Result]) -> Result:
+    def read(self, work: Callable[[View], Result]) -> Result:
+        """Return what `work` returns for the present log. It should read what it needs and compute later."""
         return self.store.reading(lambda connection: work(self.view(connection)))
 
-    def _write(self, work: Callable[[SqlView], Result], *, again: bool = True) -> Result:
+    def _write(self, work: Callable[[View], Result], *, again: bool = True) -> Result:
         return self.store.writing(lambda connection: work(self.view(connection, lock=True)), again=again)
 
-    def view(self, connection: sa.Connection, *, lock: bool = False) -> SqlView:
+    def view(self, connection: sa.Connection, *, lock: bool = False) -> View:
         """The log within a transaction; with `lock` no other one may change it."""
         found = standing.standing_of(connection, self.study, self.name, lock=lock)
         if found is None:
@@ -88,16 +70,20 @@ class SqlLog:
                 f"{self.store.where}: study {self.name!r:.80} is no longer in it; if it was renamed, open it by "
                 "its new name"
             )
-        return SqlView(connection, found, self.memo)
+        return View(connection, found, self.memo)
 
     # --- ask and abandon ----------------------------------------------------------------------------------------
 
-    def ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int) -> Asked:
+    def ask(self, key: str | None, prepare: Callable[[View], Choice], patience: int) -> Asked:
+        """The suggestion with this key, or a new one if there is none.
+
+        `prepare` reads from the log what the choice depends on. The choice is then made outside of every transaction
+        and every lock. If another suggestion was stored meanwhile, it is made again. The suggestion counts as pending
+        while the next `patience` are made.
+        """
         return self.ask_many(key, prepare, patience, 1)[0]
 
-    def ask_many(
-        self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int
-    ) -> tuple[Asked, ...]:
+    def ask_many(self, key: str | None, prepare: Callable[[View], Choice], patience: int, n: int) -> tuple[Asked, ...]:
         """Read, choose outside of every transaction, and write; again if another suggestion was stored meanwhile.
 
         Each time that one has to begin again, another one was made: of all who ask at the same time somebody always
@@ -105,9 +91,9 @@ class SqlLog:
         """
         return self.store.choosing(self.study, lambda: self._ask(key, prepare, patience, n))
 
-    def _ask(self, key: str | None, prepare: Callable[[SqlView], Choice], patience: int, n: int) -> tuple[Asked, ...]:
+    def _ask(self, key: str | None, prepare: Callable[[View], Choice], patience: int, n: int) -> tuple[Asked, ...]:
 
-        def read(view: SqlView) -> tuple[tuple[Asked, ...], Counts, Choice | None]:
+        def read(view: View) -> tuple[tuple[Asked, ...], Counts, Choice | None]:
             known = self._with_key(view, key, n)
             return known, view.counts, None if known else prepare(view)
 
@@ -120,14 +106,14 @@ class SqlLog:
             if made := self._write(partial(self._suggest, new, patience)):
                 return made
 
-    def _with_key(self, view: SqlView, key: str | None, n: int) -> tuple[Asked, ...]:
+    def _with_key(self, view: View, key: str | None, n: int) -> tuple[Asked, ...]:
         """The suggestions with this key, or none."""
         known = () if key is None else view.with_key(key)
         if known and len(known) != n:
             raise ConflictError(f"key {key!r} was asked for n={len(known)} before, now for n={n}; use another key")
         return known
 
-    def _suggest(self, new: _New, patience: int, view: SqlView) -> tuple[Asked, ...]:
+    def _suggest(self, new: _New, patience: int, view: View) -> tuple[Asked, ...]:
         """Store what was chosen; nothing if another suggestion was stored since its choice began."""
         n = len(new.chosen)
         known = self._with_key(view, new.key, n)
@@ -144,7 +130,9 @@ class SqlLog:
         return asked
 
     def abandon(self, id: str) -> None:
-        def work(view: SqlView) -> None:
+        """Stop waiting for the reward of a suggestion."""
+
+        def work(view: View) -> None:
             found = view.suggested(id)
             if OBSERVED in found:
                 raise ConflictError(f"suggestion {id} has its reward and can no longer be abandoned")
@@ -158,11 +146,17 @@ class SqlLog:
     def tell(
         self, id: str, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
     ) -> Told:
+        """Store the outcome of a suggestion, once.
+
+        What was told first, or what holds now, may be told again and changes nothing. Anything else raises a
+        `ConflictError`, and so does a `key` that belongs to another observation.
+        """
         return self._store(NewEntry(id, outcome, at, key, limit))
 
     def observe(
         self, x: Point, outcome: Outcome, at: float | None = None, key: str | None = None, limit: int | None = None
     ) -> Told:
+        """Store an outcome at a point that was not suggested, once for each key."""
         return self._store(NewEntry(x, outcome, at, key, limit))
 
     def _store(self, entry: NewEntry) -> Told:
@@ -173,6 +167,7 @@ class SqlLog:
         raise found
 
     def load(self, entries: Sequence[NewObservation], first: int = 1) -> Loaded:
+        """Store many such outcomes, all or none. An error counts them from `first`."""
         keyed = all(entry.key is not None for entry in entries)
         return self._write(lambda view: loading.load(view, entries, first), again=keyed)
 
@@ -181,7 +176,12 @@ class SqlLog:
     def correct(
         self, number: int, outcome: Outcome | None, who: str = "", why: str = "", limit: int | None = None
     ) -> Told:
-        def work(view: SqlView) -> Told:
+        """From now on observation `number` has this outcome; None retracts it. What was told stays in the log.
+
+        The outcome that already holds changes nothing. A retracted observation may be corrected again.
+        """
+
+        def work(view: View) -> Told:
             before = view.overlay.outcome(self._observed(view, number))
             if before == outcome:
                 return view.told(number, new=False, limit=limit)
@@ -189,11 +189,11 @@ class SqlLog:
             made = Correction(view.counts.corrected + 1, number, before, outcome, who, when, why)
             step = view.standing.corrects(made)
             telling.write(view.connection, [step])
-            return SqlView(view.connection, step[0], self.memo).told(number, new=True, limit=limit)
+            return View(view.connection, step[0], self.memo).told(number, new=True, limit=limit)
 
         return self._write(work)
 
-    def _observed(self, view: SqlView, number: int) -> Observation:
+    def _observed(self, view: View, number: int) -> Observation:
         if not 1 <= number <= view.counts.last:
             raise NotFoundError(f"study {self.name!r} has no observation {number}; it has up to {view.counts.last}")
         seen = view.numbered(number)
@@ -202,17 +202,21 @@ class SqlLog:
         return seen
 
     def outcome(self, number: int) -> Outcome | None:
+        """What holds for observation `number` now; None if it is retracted."""
         return self.read(lambda view: view.overlay.outcome(self._observed(view, number)))
 
     def number_of(self, id: str) -> int:
+        """The number of a suggestion."""
         return self.read(lambda view: view.suggested(id)[ASKED].number)
 
     def corrections(self) -> list[Correction]:
+        """All corrections, oldest first."""
         return self.read(lambda view: view.corrections())
 
     # --- reading ------------------------------------------------------------------------------------------------
 
     def observations(self) -> Iterator[Observation]:
+        """All observations as they hold now, in the order of their numbers, read page by page."""
         last: int | None = 0
         while last is not None:
             page, last = self.read(lambda view, above=last: view.page(above, PAGE))  # type: ignore[misc]
@@ -231,7 +235,7 @@ class _New:
     before: Counts
     token: str = field(default_factory=lambda: secrets.token_hex(6))
 
-    def named(self, view: SqlView) -> tuple[Asked, ...]:
+    def named(self, view: View) -> tuple[Asked, ...]:
         """The suggestions, with the numbers after the last one.
 
         Observations may have been stored meanwhile: the numbers are then not those for which it was chosen.

@@ -17,20 +17,21 @@ from driftwise.log.base import NewEntry, Told, observation_of, outcome_of, said
 from driftwise.log.entries import LogEntry, asked_in, damaged, observed_in
 from driftwise.log.schema import ABANDONED, ASKED, OBSERVED, entries
 from driftwise.log.standing import Standing, Step
-from driftwise.log.view import Found, SqlView
+from driftwise.log.view import Found, View
 from driftwise.records import Observation, Point, time_of_next
 
 if TYPE_CHECKING:
-    from driftwise.log.study_log import SqlLog, Transactions
+    from driftwise.log.stores import Store
+    from driftwise.log.study_log import Log
 
-Given = tuple["SqlLog", NewEntry]
+Given = tuple["Log", NewEntry]
 Answer = Told | DriftwiseError | None
 Stored = tuple[int, bool]  # a number, and whether it is new
 
 _INSERT = sa.insert(entries)
 
 
-def store(transactions: Transactions, given: Sequence[Given], *, wait: bool = True) -> list[Answer]:
+def store(to: Store, given: Sequence[Given], *, wait: bool = True) -> list[Answer]:
     """Store these entries in one transaction, and return what came of each.
 
     Unless it is to `wait`, None is returned for an entry whose study another transaction has locked, or that is gone.
@@ -38,7 +39,7 @@ def store(transactions: Transactions, given: Sequence[Given], *, wait: bool = Tr
     if not given:
         return []
     again = all(entry.is_found_again for _, entry in given)
-    return transactions.writing(lambda connection: _written(connection, given, wait), again=again)
+    return to.writing(lambda connection: _written(connection, given, wait), again=again)
 
 
 def write(connection: sa.Connection, steps: Sequence[Step]) -> None:
@@ -80,10 +81,10 @@ class Writing:
         wanted = {(log.study, view.number_in(entry.of)) for log, entry in given if isinstance(entry.of, str)}
         self._found = view.found_at(self._connection, wanted)
 
-    def has(self, log: SqlLog) -> bool:
+    def has(self, log: Log) -> bool:
         return log.study in self._standings
 
-    def store(self, log: SqlLog, entry: NewEntry) -> Stored | DriftwiseError:
+    def store(self, log: Log, entry: NewEntry) -> Stored | DriftwiseError:
         """The number of an entry, and whether it is new; or why it is refused."""
         try:
             now = self._view(log)
@@ -93,7 +94,7 @@ class Writing:
         except DriftwiseError as error:
             return error
 
-    def answer(self, log: SqlLog, entry: NewEntry, found: Stored | DriftwiseError | None) -> Answer:
+    def answer(self, log: Log, entry: NewEntry, found: Stored | DriftwiseError | None) -> Answer:
         """What to return for an entry, once all are written."""
         if found is None or isinstance(found, DriftwiseError):
             return found
@@ -108,13 +109,13 @@ class Writing:
             write(self._connection, self._steps)
             self._steps = []
 
-    def _view(self, log: SqlLog) -> SqlView:
+    def _view(self, log: Log) -> View:
         found = self._standings.get(log.study)
         if found is None or found.name != log.name:
             found = self._standings[log.study] = log.view(self._connection, lock=True).standing
-        return SqlView(self._connection, found, log.memo)
+        return View(self._connection, found, log.memo)
 
-    def _suggested(self, now: SqlView, id: str) -> Found:
+    def _suggested(self, now: View, id: str) -> Found:
         """What there is of a suggestion."""
         found = self._found.pop((now.study, view.number_in(id)), None)
         if found is not None and ASKED in found and asked_in(found[ASKED]).id == id:
@@ -122,7 +123,7 @@ class Writing:
         self.flush()
         return now.suggested(id)
 
-    def _tell(self, now: SqlView, entry: NewEntry, id: str) -> Stored:
+    def _tell(self, now: View, entry: NewEntry, id: str) -> Stored:
         found = self._suggested(now, id)
         asked = asked_in(found[ASKED])
         if entry.key is not None:
@@ -144,7 +145,7 @@ class Writing:
         self._add(now.standing.stores(seen, entry.key, asked=True, abandoned=ABANDONED in found))
         return seen.number, True
 
-    def _observe(self, now: SqlView, entry: NewEntry, x: Point) -> Stored:
+    def _observe(self, now: View, entry: NewEntry, x: Point) -> Stored:
         self.flush()
         if entry.key is not None and (found := now.keyed(OBSERVED, entry.key)) is not None:
             known = observed_in(found)
@@ -165,6 +166,6 @@ class Writing:
         self._standings[step[0].study] = step[0]
 
 
-def _is_known(now: SqlView, known: Observation, entry: NewEntry) -> bool:
+def _is_known(now: View, known: Observation, entry: NewEntry) -> bool:
     """Whether this was told first, or holds now."""
     return entry.outcome in (outcome_of(known), now.overlay.outcome(known))

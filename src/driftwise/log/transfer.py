@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from driftwise.errors import ConflictError, StoreError
 from driftwise.log import copies
 from driftwise.log.copies import Whole
-from driftwise.log.stores import SqlStore
-from driftwise.log.study_log import SqlLog
+from driftwise.log.stores import Store
+from driftwise.log.study_log import Log
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Transferred:
     digest: str
 
 
-def transfer(source: SqlStore, target: SqlStore, names: Iterable[str]) -> Iterator[Transferred]:
+def transfer(source: Store, target: Store, names: Iterable[str]) -> Iterator[Transferred]:
     """Copy these studies one after the other, under their names."""
     there = set(target.names())
     for name in names:
@@ -53,11 +53,11 @@ def digest(description: str, whole: Whole) -> str:
     return found.hexdigest()
 
 
-def _digest_of(log: SqlLog) -> str:
+def _digest_of(log: Log) -> str:
     return digest(log.description, log.read(copies.read))
 
 
-def _differs(target: SqlStore, name: str, *, was_there: bool) -> Exception:
+def _differs(target: Store, name: str, *, was_there: bool) -> Exception:
     if was_there:
         return ConflictError(
             f"{target.where} already has a study {name!r:.80} that differs; rename or delete one of them first"

@@ -14,8 +14,8 @@ from driftwise.log.base import BEGINNING, Correction, Counts, Outcome, outcome_o
 from driftwise.log.entries import LogEntry, asked_in, corrected_in, observed_in
 from driftwise.log.schema import ABANDONED, ASKED, OBSERVED, studies
 from driftwise.log.standing import STANDING, Standing, standing_in
-from driftwise.log.stores import SqlStore
-from driftwise.log.view import SqlView
+from driftwise.log.stores import Store
+from driftwise.log.view import View
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def check(path: Path | str) -> list[Finding]:
         return [Finding(None, str(error))]
 
 
-def _pages(store: SqlStore) -> Iterator[Finding]:
+def _pages(store: Store) -> Iterator[Finding]:
     """What SQLite says about its own pages. A server has tools of its own."""
 
     def look(connection: sa.Connection) -> list[str]:
@@ -48,11 +48,11 @@ def _pages(store: SqlStore) -> Iterator[Finding]:
             yield Finding(None, f"SQLite: {said}")
 
 
-def _study(store: SqlStore, name: str) -> Iterator[Finding]:
+def _study(store: Store, name: str) -> Iterator[Finding]:
     def look(connection: sa.Connection) -> list[str]:
         row = connection.execute(sa.select(*STANDING).where(studies.c.name == name)).one()
         stored = standing_in(row)
-        counted = _counted(stored, list(SqlView(connection, stored).written_after(BEGINNING)))
+        counted = _counted(stored, list(View(connection, stored).written_after(BEGINNING)))
         return [] if counted == stored.counts else [f"it counts {stored.counts}, and its entries say {counted}"]
 
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from driftwise.errors import DriftwiseError, StoreError
-from driftwise.log import NewEntry, SqlStore, telling
+from driftwise.log import NewEntry, Store, telling
 from driftwise.records import Params, Point, Receipt
 from driftwise.service.open_studies import OpenStudies, log_of
 from driftwise.study import Study, inputs
@@ -37,7 +37,7 @@ class GroupedCall:
 class Lane:
     """A thread that writes groups, one after the other. What is locked goes to the lane `slow`, if there is one."""
 
-    store: SqlStore
+    store: Store
     studies: OpenStudies
     loop: asyncio.AbstractEventLoop
     slow: Lane | None = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from cachetools import LRUCache
 
 from driftwise.errors import NotFoundError, StoreError
-from driftwise.log.study_log import SqlLog
+from driftwise.log.study_log import Log
 from driftwise.study import Study
 
 Result = TypeVar("Result")
@@ -61,6 +61,6 @@ def opened(name: str, store: str) -> Study:
         raise NotFoundError(f"there is no study {name!r:.80}; create it first, or give another name") from None
 
 
-def log_of(study: Study) -> SqlLog:
+def log_of(study: Study) -> Log:
     """The log of a study that is in a database."""
-    return cast(SqlLog, study._log)
+    return study._log
