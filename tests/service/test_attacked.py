@@ -66,7 +66,7 @@ def test_an_ask_that_computes_keeps_no_other_study_waiting(served, store, busy):
 
 
 def test_a_queue_for_a_study_is_short_and_waits_no_longer_than_a_call_may_take(served, tmp_path, busy, monkeypatch):
-    monkeypatch.setattr("driftwise.service.studies.WAITING", 2)
+    monkeypatch.setattr("driftwise.service.choosing.WAITING", 2)
     entered, done = busy
     url = served(tmp_path / "a.db", seconds=1.0)
     Study("s", BOX, "random", path=url)
@@ -183,7 +183,7 @@ def test_nobody_takes_all_seats():
 
 
 def test_what_nobody_waits_for_is_forgotten():
-    from driftwise.service.studies import Turns
+    from driftwise.service.choosing import Turns
 
     async def run() -> None:
         turns = Turns()

@@ -39,6 +39,7 @@ from driftwise.log.base import (
 from driftwise.log.postgres_address import is_address, without_password
 from driftwise.log.sqlite import Sqlite
 from driftwise.log.stores import SqlStore
+from driftwise.log.study_log import SqlLog
 
 __all__ = [
     "BEGINNING",
@@ -55,6 +56,7 @@ __all__ = [
     "NewObservation",
     "News",
     "Outcome",
+    "SqlLog",
     "SqlStore",
     "Store",
     "Told",

@@ -10,7 +10,7 @@ from typing import Any, Self
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Limit
-from driftwise.log import Counts, Log, Store, open_store, without_password
+from driftwise.log import Counts, SqlLog, SqlStore, open_store, without_password
 from driftwise.policies import AnyPolicy
 from driftwise.records import Params
 from driftwise.replay import Fold
@@ -138,7 +138,7 @@ class Opened:
         remote.no_service(token=token, timeout=timeout)
         return open_store(path, create=False).names()
 
-    def _set_up(self, store: Store, log: Log, description: Description, path: Path | None) -> None:
+    def _set_up(self, store: SqlStore, log: SqlLog, description: Description, path: Path | None) -> None:
         self.name = log.name
         self.path = None if path is None else os.fspath(path)
         self.description = description
@@ -172,6 +172,15 @@ class Opened:
         'auto'
         """
         return self.description.policy
+
+    @property
+    def number(self) -> int:
+        """The number of the study in its file, which stays when it is renamed, and which no other study ever gets.
+
+        >>> study.number
+        1
+        """
+        return self._log.study
 
     @property
     def space(self) -> Space:

@@ -11,7 +11,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from driftwise.service.open_studies import OpenStudies, log_of
+from driftwise.service.open_studies import OpenStudies
 from driftwise.service.settings import ServiceSettings
 from driftwise.study import Study
 
@@ -23,13 +23,13 @@ Document = dict[str, Any]
 class Pages:
     """Documents of studies, each computed once for all pages until its study changes.
 
-    They come from open studies of their own, whose states the policies of asks never touch. One thread computes all of
-    them, and another one those that take seconds: more would not be faster, as Python runs one at a time, and would
-    take more from everybody else. Whoever waits for a document that is being computed gets that one.
+    One thread computes all of them, and another one those that take seconds: more would not be faster, as Python runs
+    one at a time, and would take more from everybody else. Whoever waits for a document that is being computed gets
+    that one; what nobody waits for any more is not begun.
     """
 
-    def __init__(self, settings: ServiceSettings) -> None:
-        self._studies = OpenStudies(settings.store, settings.studies)
+    def __init__(self, settings: ServiceSettings, studies: OpenStudies) -> None:
+        self._studies = studies
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pages")
         self._slow = ThreadPoolExecutor(1, thread_name_prefix="slow-pages")
         self._seconds = settings.seconds
@@ -49,7 +49,7 @@ class Pages:
         """What `view` makes of the study of this name."""
 
         def work(study: Study) -> Document:
-            about = (log_of(study).study, study.name, study.describe().counts)
+            about = (study.number, study.name, study.describe().counts)
             key = (*about, view.__qualname__, json.dumps(given, sort_keys=True))
             with self._lock:
                 found = self._kept.get(key)
