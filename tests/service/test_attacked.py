@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from driftwise import Float, Study
-from driftwise.service.dashboard import views
+from driftwise.service.choosing import Worker
 from driftwise.service.database import Database
 from driftwise.service.limits import Seats
 from driftwise.service.settings import ServiceSettings
@@ -115,15 +115,14 @@ def test_reads_go_on_while_another_program_has_the_file_locked(served, tmp_path)
 
 
 def test_a_page_that_takes_long_is_computed_once_and_tells_do_not_wait(served, tmp_path, monkeypatch):
-    calls, over_time = [], views.over_time
+    calls, run = [], Worker.run
 
-    def slowly(study):
-        calls.append(study.name)
-        time.sleep(1.0)
-        return over_time(study)
+    async def slowly(worker, name, work):
+        calls.append(name)
+        await asyncio.sleep(1.0)
+        return await run(worker, name, work)
 
-    slowly.__qualname__ = "over_time"
-    monkeypatch.setattr(views, "over_time", slowly)
+    monkeypatch.setattr(Worker, "run", slowly)
     url = served(tmp_path / "a.db", threads=2)
     study = Study("s", BOX, "auto", path=url)
     for i in range(4):

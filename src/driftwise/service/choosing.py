@@ -8,10 +8,11 @@ event loop. A study always goes to the same process, which keeps it open with it
 from __future__ import annotations
 
 import asyncio
+import math
 import multiprocessing
 import threading
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager
 from functools import partial
@@ -46,6 +47,35 @@ def _work(name: str, work: Callable[[Study], Any], seconds: float) -> Any:
 def _forget(name: str) -> None:
     assert _kept is not None
     _kept.forget(name)
+
+
+class Worker:
+    """A process with open studies of its own, which starts when it is first needed. One that dies is replaced."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self._given = settings.store, settings.studies
+        self._pool = self._made()
+
+    def _made(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
+        return ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=self._given)
+
+    async def run(self, name: str, work: Callable[[Study], Result], seconds: float = math.inf) -> Result:
+        """What `work` returns for the study of this name."""
+        pool = self._pool
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, _work, name, work, seconds)
+        except BrokenProcessPool as error:
+            if self._pool is pool:
+                pool.shutdown(wait=False)
+                self._pool = self._made()
+            raise StoreError("the process of the study ended before its answer; try again") from error
+
+    async def forget(self, name: str) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._pool, _forget, name)
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(partial(self._pool.shutdown, cancel_futures=True))
 
 
 class Turns:
@@ -91,12 +121,7 @@ class Choosing:
         self.turns = Turns()
         self._settings, self._kept = settings, kept
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="policy")
-        self._workers: list[Executor] = [self._worker() for _ in range(settings.workers)]
-
-    def _worker(self) -> Executor:
-        given = (self._settings.store, self._settings.studies)
-        context = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
-        return ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=given)
+        self._workers = [Worker(settings) for _ in range(settings.workers)]
 
     async def call(self, name: str, work: Callable[[Study], Result], done: Callable[[], object]) -> Result:
         """What `work` returns for the study of this name. `done` is called when it was computed, also if in vain."""
@@ -117,18 +142,14 @@ class Choosing:
             job.exception()  # perhaps nobody waits for it any more
 
     async def _run(self, name: str, work: Callable[[Study], Result], left: threading.Event) -> Result:
-        loop, seconds = asyncio.get_running_loop(), self._settings.seconds
-        if not self._workers:
-            return await loop.run_in_executor(self._threads, self._here, name, work, Deadline(seconds, left.is_set))
-        place = crc32(name.encode()) % len(self._workers)
-        pool = self._workers[place]
-        try:
-            return await loop.run_in_executor(pool, _work, name, work, seconds)
-        except BrokenProcessPool as error:  # it is replaced, and whoever waited is told to try again
-            if self._workers[place] is pool:
-                pool.shutdown(wait=False)
-                self._workers[place] = self._worker()
-            raise StoreError("the process of the study ended before its answer; try again") from error
+        seconds = self._settings.seconds
+        if self._workers:
+            return await self._worker_of(name).run(name, work, seconds)
+        deadline, loop = Deadline(seconds, left.is_set), asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._here, name, work, deadline)
+
+    def _worker_of(self, name: str) -> Worker:
+        return self._workers[crc32(name.encode()) % len(self._workers)]
 
     def _here(self, name: str, work: Callable[[Study], Result], deadline: Deadline) -> Result:
         if deadline.is_left():
@@ -140,9 +161,9 @@ class Choosing:
         """The study is gone, or is another one."""
         self._kept.forget(name)
         if self._workers:
-            pool = self._workers[crc32(name.encode()) % len(self._workers)]
-            await asyncio.get_running_loop().run_in_executor(pool, _forget, name)
+            await self._worker_of(name).forget(name)
 
     async def stop(self) -> None:
-        for each in (self._threads, *self._workers):
-            await asyncio.to_thread(partial(each.shutdown, cancel_futures=True))
+        await asyncio.to_thread(partial(self._threads.shutdown, cancel_futures=True))
+        for each in self._workers:
+            await each.stop()
