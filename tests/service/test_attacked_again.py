@@ -166,10 +166,10 @@ def test_a_file_that_is_away_is_no_study_that_does_not_exist(served, tmp_path):
 
 
 def test_an_address_has_no_spaces(tmp_path):
-    from driftwise.service.sources.plan import SourcePlan
+    from driftwise.tune.live_plan import LivePlan
 
     with pytest.raises(InvalidInput, match="address"):
-        SourcePlan("http://127.0.0.1:9090/a b", "up")
+        LivePlan("http://127.0.0.1:9090/a b", "up")
     with pytest.raises(InvalidInput, match="address"):
         Study("s", BOX, path="http://127.0.0.1:1/a b", timeout=0.1)
 
