@@ -29,7 +29,15 @@ BENCHMARKS = (
     "lean",
     "fleet-journal",
 )
-LONG = ("feasible", "context", "serve", "optuna", "fleet-restart", "fleet-boxes")  # long, or needing an extra
+LONG = (
+    "feasible",
+    "context",
+    "serve",
+    "mixed-load",
+    "optuna",
+    "fleet-restart",
+    "fleet-boxes",
+)  # long, or needing an extra
 CALLS = "calls"  # compares source trees; not one of all, for by itself it has nothing to say
 
 

@@ -54,7 +54,10 @@ async def service(store: str, *words: str) -> AsyncIterator[tuple[int, int]]:
         yield port, process.pid
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def free_port() -> int:

@@ -199,7 +199,7 @@ def shown(value: Any, limit: int = 80) -> str:
     "'xxxx..."
     """
     try:
-        text = repr(value)
+        text = repr(value.item() if isinstance(value, np.generic) else value)
     except Exception:  # a number of more digits than Python prints, or a broken __repr__
         text = f"a {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -9,6 +9,7 @@ must hold all that was acknowledged, once, and its next question must be that of
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -30,7 +31,7 @@ from driftwise.records import Ask
 SPACE = Candidates([[i / 10] for i in range(11)], names=["x"])
 CLIENTS = int(os.environ.get("DRIFTWISE_KILLS_CLIENTS", 4))
 HARMS = ("lost", "doubled", "gaps", "changed questions")
-RESTART = 120.0  # seconds that a client waits for a service that is started again, on a busy machine, too
+RESTART = 900.0  # seconds that a client waits for a service that is started again, on a busy machine, too
 
 
 def make(path: str, name: str) -> Study:
@@ -51,12 +52,19 @@ def write(url: str, name: str) -> None:
         print(json.dumps(["tell", s.id, s.number]), flush=True)
 
 
+def free_port() -> int:
+    """A port that nobody is given by chance while the service is down: the system gives those from 32768 on."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
 class Processes:
     """The server, the service and its clients, each of which may be killed and started again."""
 
     def __init__(self, folder: Path, server: Server | None) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            self.port = found.getsockname()[1]
+        self.port = free_port()
         self.folder, self.server = folder, server
         self.store = str(folder / "a.db") if server is None else server.url()
         self.url = f"http://127.0.0.1:{self.port}"

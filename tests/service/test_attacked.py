@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from driftwise import Float, Study
-from driftwise.service.dashboard import views
+from driftwise.service.choosing import Worker
 from driftwise.service.database import Database
 from driftwise.service.limits import Seats
 from driftwise.service.settings import ServiceSettings
@@ -66,7 +66,7 @@ def test_an_ask_that_computes_keeps_no_other_study_waiting(served, store, busy):
 
 
 def test_a_queue_for_a_study_is_short_and_waits_no_longer_than_a_call_may_take(served, tmp_path, busy, monkeypatch):
-    monkeypatch.setattr("driftwise.service.studies.WAITING", 2)
+    monkeypatch.setattr("driftwise.service.choosing.WAITING", 2)
     entered, done = busy
     url = served(tmp_path / "a.db", seconds=1.0)
     Study("s", BOX, "random", path=url)
@@ -115,15 +115,14 @@ def test_reads_go_on_while_another_program_has_the_file_locked(served, tmp_path)
 
 
 def test_a_page_that_takes_long_is_computed_once_and_tells_do_not_wait(served, tmp_path, monkeypatch):
-    calls, over_time = [], views.over_time
+    calls, run = [], Worker.run
 
-    def slowly(study):
-        calls.append(study.name)
-        time.sleep(1.0)
-        return over_time(study)
+    async def slowly(worker, name, work):
+        calls.append(name)
+        await asyncio.sleep(1.0)
+        return await run(worker, name, work)
 
-    slowly.__qualname__ = "over_time"
-    monkeypatch.setattr(views, "over_time", slowly)
+    monkeypatch.setattr(Worker, "run", slowly)
     url = served(tmp_path / "a.db", threads=2)
     study = Study("s", BOX, "auto", path=url)
     for i in range(4):
@@ -183,7 +182,7 @@ def test_nobody_takes_all_seats():
 
 
 def test_what_nobody_waits_for_is_forgotten():
-    from driftwise.service.studies import Turns
+    from driftwise.service.choosing import Turns
 
     async def run() -> None:
         turns = Turns()

@@ -13,6 +13,7 @@ from driftwise import Float, Study
 pytest.importorskip("fastapi", reason="driftwise[serve] is not installed")
 
 from driftwise.service.dashboard.pages import Pages
+from driftwise.service.open_studies import OpenStudies
 from driftwise.service.service import Service
 from driftwise.service.settings import ServiceSettings
 
@@ -30,7 +31,8 @@ def test_an_ask_does_not_wait_for_a_page(study):
         return {"slow": True}
 
     async def main() -> dict:
-        service, pages = Service.of(settings), Pages(settings)
+        service = Service.of(settings)
+        pages = Pages(settings, service.studies.kept)
         async with service.studies:
             page = asyncio.create_task(pages.document("web", slow))
             await service.studies.call("web", methodcaller("ask", key="a"))
@@ -51,7 +53,7 @@ def test_a_document_is_computed_once_until_its_study_changes(study):
         return {"rewards": there.describe().counts.rewards, **given}
 
     async def main() -> None:
-        pages = Pages(ServiceSettings(store=study.path))
+        pages = Pages(ServiceSettings(store=study.path), OpenStudies(study.path, 8))
         for _ in range(3):
             assert await pages.document("web", view) == {"rewards": 0}
         assert await pages.document("web", view, first=1) == {"rewards": 0, "first": 1}

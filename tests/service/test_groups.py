@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from operator import methodcaller
 
@@ -32,6 +31,8 @@ def written(store, calls, fails=lambda store: None, names=()):
     async def run():
         nonlocal transactions
         async with Studies(settings, Database(settings)) as studies:
+            for name in names:
+                studies.kept.get(name)
             fails(studies.store)
             before = studies.store.writing
 
@@ -41,14 +42,7 @@ def written(store, calls, fails=lambda store: None, names=()):
                 return before(*args, **options)
 
             studies.store.writing = counted
-            lane = studies._lanes[0]
-            for name in names:
-                lane.studies.get(name)
-            with lane.there:  # the thread cannot take a group before all calls are there
-                tasks = [asyncio.ensure_future(call(studies)) for call in calls]
-                while len(lane.waiting) < len(calls):
-                    await asyncio.sleep(0)
-            answers = await asyncio.gather(*tasks, return_exceptions=True)
+            answers = await asyncio.gather(*(call(studies) for call in calls), return_exceptions=True)
             del studies.store.writing
             return answers
 
@@ -60,7 +54,8 @@ def test_what_arrives_together_is_one_transaction_with_an_answer_for_each(store)
     asked = [study.ask() for study in studies for _ in range(2)]
     names = [f"s{i // 2}" for i in range(6)]
     calls = [
-        methodcaller("tell", name, s.id, reward=float(i)) for i, (name, s) in enumerate(zip(names, asked, strict=True))
+        methodcaller("store_entry", name, s.id, reward=float(i))
+        for i, (name, s) in enumerate(zip(names, asked, strict=True))
     ]
     answers, transactions = written(store, calls)
     assert [answer.new for answer in answers] == [True] * 6
@@ -73,12 +68,12 @@ def test_an_error_is_its_callers_alone(store):
     first, second = study.ask(), study.ask()
     study.tell(first, 1.0)
     calls = [
-        methodcaller("tell", "s", first.id, reward=2.0),
-        methodcaller("tell", "s", second.id, reward=3.0),
-        methodcaller("observe", "s", {"x": 0.5}, reward=4.0, key="k"),
-        methodcaller("observe", "s", {"x": 0.5}, reward=4.0, key="k"),
-        methodcaller("tell", "s", "99-none", reward=1.0),
-        methodcaller("tell", "none", first.id, reward=1.0),
+        methodcaller("store_entry", "s", first.id, reward=2.0),
+        methodcaller("store_entry", "s", second.id, reward=3.0),
+        methodcaller("store_entry", "s", {"x": 0.5}, reward=4.0, key="k"),
+        methodcaller("store_entry", "s", {"x": 0.5}, reward=4.0, key="k"),
+        methodcaller("store_entry", "s", "99-none", reward=1.0),
+        methodcaller("store_entry", "none", first.id, reward=1.0),
     ]
     answers, _ = written(store, calls)
     assert [type(answer) for answer in answers[:1]] == [ConflictError]
@@ -98,11 +93,11 @@ def test_a_store_that_fails_answers_everybody_and_stores_nothing(tmp_path, monke
     def fails(store):
         monkeypatch.setattr(type(store), "writing", full)
 
-    answers, _ = written(path, [methodcaller("tell", "s", s.id, reward=1.0) for s in asked], fails)
+    answers, _ = written(path, [methodcaller("store_entry", "s", s.id, reward=1.0) for s in asked], fails)
     assert {type(answer) for answer in answers} == {StoreError}
     monkeypatch.undo()
     assert list(study.observations()) == []
-    answers, _ = written(path, [methodcaller("tell", "s", s.id, reward=1.0) for s in asked])
+    answers, _ = written(path, [methodcaller("store_entry", "s", s.id, reward=1.0) for s in asked])
     assert all(answer.new for answer in answers)
 
 
@@ -134,17 +129,16 @@ def test_many_clients_at_once_lose_and_double_nothing(served, store):
 def test_the_statements_of_a_group_do_not_depend_on_how_many_tells_it_has(store, monkeypatch):
     def statements(count):
         studies = [Study(f"{count}-{i}", BOX, "random", path=store) for i in range(count)]
-        calls = [methodcaller("tell", study.name, study.ask().id, reward=1.0) for study in studies]
+        calls = [methodcaller("store_entry", study.name, study.ask().id, reward=1.0) for study in studies]
         found = []
         execute = sa.Connection.execute
 
         def counted(connection, statement, *args, **options):
-            if threading.current_thread().name == "group":
-                found.append(statement)
+            found.append(statement)
             return execute(connection, statement, *args, **options)
 
         monkeypatch.setattr(sa.Connection, "execute", counted)
-        answers, transactions = written(store, calls, names=[study.name for study in studies])
+        answers, transactions = written(store, calls, lambda store: found.clear(), [study.name for study in studies])
         monkeypatch.undo()
         assert (transactions, sum(answer.new for answer in answers)) == (1, count)
         return len(found)
@@ -164,7 +158,7 @@ def test_a_group_does_not_wait_for_a_study_that_somebody_else_has_locked(address
     async def run():
         async with Studies(settings, Database(settings)) as service:
             locked.execute(f"SELECT FROM {schema}.studies WHERE name = 's1' FOR UPDATE")
-            tasks = [asyncio.ensure_future(service.tell(f"s{i}", s.id, reward=1.0)) for i, s in enumerate(asked)]
+            tasks = [asyncio.ensure_future(service.store_entry(f"s{i}", s.id, reward=1.0)) for i, s in enumerate(asked)]
             await asyncio.gather(tasks[0], tasks[2])
             assert not tasks[1].done()
             locked.rollback()

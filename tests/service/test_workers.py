@@ -14,7 +14,9 @@ BOX = {"x": Float(0, 1)}
 @pytest.mark.slow
 def test_a_study_in_a_worker_answers_as_one_in_memory(served, tmp_path):
     url = served(tmp_path / "a.db", workers=1)
-    there, here = (Study("a", BOX, "sw-gp-ucb", path=path, window=5) for path in (url, None))
+    # a process takes seconds to start on a busy machine
+    there = Study("a", BOX, "sw-gp-ucb", path=url, timeout=300.0, window=5)
+    here = Study("a", BOX, "sw-gp-ucb", window=5)
     for i in range(4):
         s, t = there.ask(), here.ask()
         assert s.params == t.params

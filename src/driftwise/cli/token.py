@@ -9,7 +9,6 @@ import typer
 
 from driftwise.cli.command import Answer, answered
 from driftwise.cli.failure import group
-from driftwise.cli.serve import Store
 
 app = group(
     """Tokens of a service: who may read, tell, ask or change studies.
@@ -26,6 +25,12 @@ app = group(
     """
 )
 
+Store = Annotated[
+    str,
+    typer.Option(
+        "--path", envvar="DRIFTWISE_PATH", help="The file of the studies, or postgresql://USER@HOST/DATABASE."
+    ),
+]
 Id = Annotated[str, typer.Argument(help="The ID of the token, as `token list` shows it.", show_default=False)]
 
 

@@ -143,13 +143,17 @@ class NewObservation:
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """An outcome to be stored: of a suggestion, given by its id, or of a point. A `limit` bounds `Told.newer`."""
+    """An outcome to be stored: of a suggestion, given by its id, or of a point. A `limit` bounds `Told.newer`.
+
+    Unless it may be `far`, a time that is far from all others is refused.
+    """
 
     of: str | Point
     outcome: Outcome
     at: float | None = None
     key: str | None = None
     limit: int | None = None
+    far: bool = True
 
     @property
     def is_found_again(self) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from driftwise.errors import ConflictError, DriftwiseError
+from driftwise.errors import ConflictError, DriftwiseError, InvalidInput
 from driftwise.log import standing, view
 from driftwise.log.base import NewEntry, Told, observation_of, outcome_of, said
 from driftwise.log.entries import LogEntry, asked_in, damaged, observed_in
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 Given = tuple["Log", NewEntry]
 Answer = Told | DriftwiseError | None
 Stored = tuple[int, bool]  # a number, and whether it is new
+
+FEW, FAR = 8, 1e5  # observations of which the times are known; so many times their span is far
 
 _INSERT = sa.insert(entries)
 
@@ -55,6 +57,17 @@ def insert(connection: sa.Connection, new: Sequence[tuple[int, LogEntry]]) -> No
         standing.execute(connection, _INSERT, rows)
     except sa.exc.IntegrityError as error:
         raise damaged(f"it has an entry already that was to be written ({error.orig})") from error
+
+
+def check_time(now: View, at: float) -> None:
+    """Refuse a time that is far from all others, as one in milliseconds is among seconds."""
+    newest = now.newest() if now.counts.told >= FEW else None
+    span = 0.0 if newest is None else max(abs(seen.at - newest.at) for seen in (*now.page(0, FEW)[0], newest))
+    if newest is not None and abs(at - newest.at) > FAR * span > 0:
+        raise InvalidInput(
+            f"at must be within {FAR * span:g} of the newest time, {newest.at!r}, got {at!r}; take the unit of the "
+            "other times, or confirm it by far=true"
+        )
 
 
 def _written(connection: sa.Connection, given: Sequence[Given], wait: bool) -> list[Answer]:
@@ -141,6 +154,7 @@ class Writing:
                     f"suggestion {id} was told {before} before, now {said(entry.outcome)}; the first stays"
                 )
             return known.number, False
+        self._check_time(now, entry)
         seen = observation_of(asked.number, asked.at if entry.at is None else entry.at, asked.x, entry.outcome)
         self._add(now.standing.stores(seen, entry.key, asked=True, abandoned=ABANDONED in found))
         return seen.number, True
@@ -155,10 +169,16 @@ class Writing:
                     "so use another key for another observation"
                 )
             return known.number, False
+        self._check_time(now, entry)
         number = now.counts.last + 1
         time = time_of_next(number, now.newest()) if entry.at is None else entry.at
         self._add(now.standing.stores(observation_of(number, time, x, entry.outcome), entry.key, asked=False))
         return number, True
+
+    def _check_time(self, now: View, entry: NewEntry) -> None:
+        if entry.at is not None and not entry.far:
+            self.flush()
+            check_time(now, entry.at)
 
     def _add(self, step: Step) -> None:
         """Have an entry written."""

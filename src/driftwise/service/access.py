@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Path, Request
-from fastapi.security import APIKeyHeader, HTTPBearer
+from pydantic import AfterValidator
 
 from driftwise import checks
 from driftwise.errors import InvalidInput, NotFoundError
@@ -20,9 +20,10 @@ COOKIE = "driftwise"
 SECURE_COOKIE = "__Host-driftwise"  # a browser takes it over HTTPS only, from this very host
 SAFE = ("GET", "HEAD", "OPTIONS")
 
-# for OpenAPI alone: that a route needs one of these. Which one it is, `caller` decides.
-BEARER = HTTPBearer(auto_error=False, description="A token of `driftwise token create`.")
-API_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="The same token.")
+SCHEMES = {  # for OpenAPI: a request has one of these
+    "HTTPBearer": {"type": "http", "scheme": "bearer", "description": "A token of `driftwise token create`."},
+    "APIKeyHeader": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same token."},
+}
 
 
 @dataclass(frozen=True)
@@ -136,28 +137,24 @@ def unescaped(name: str) -> str:
         raise NotFoundError(f"there is no such study: {error}") from None
 
 
-InPath = Annotated[str, Path(description="The name of a study.", min_length=1, max_length=800)]
+StudyName = Annotated[
+    str, Path(description="The name of a study.", min_length=1, max_length=800), AfterValidator(unescaped)
+]
 
 
-async def study_name(name: InPath) -> str:  # a function that is not async would be called in a thread
-    return unescaped(name)
-
-
-StudyName = Annotated[str, Depends(study_name)]
+async def allowed(request: Request, scope: str) -> Caller:
+    """The caller, who has this scope; for the study of the path, where the path has one."""
+    who = await caller(request)
+    name = request.path_params.get("name")
+    who.check(scope, None if name is None else unescaped(name))
+    await service_of(request).limits.take(who.id)
+    return who
 
 
 def needs(scope: str) -> Any:
-    """A dependency: the caller, who has this scope; for the study of the path, where the path has one."""
+    """`allowed` as a dependency."""
 
-    async def checked(
-        request: Request,
-        who: Annotated[Caller, Depends(caller)],
-        _bearer: Annotated[Any, Depends(BEARER)] = None,
-        _key: Annotated[Any, Depends(API_KEY)] = None,
-    ) -> Caller:
-        name = request.path_params.get("name")
-        who.check(scope, None if name is None else unescaped(name))
-        await service_of(request).limits.take(who.id)
-        return who
+    async def checked(request: Request) -> Caller:
+        return await allowed(request, scope)
 
     return Depends(checked)

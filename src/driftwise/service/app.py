@@ -15,8 +15,8 @@ from fastapi import APIRouter, FastAPI, Request
 
 from driftwise.service import access, problems
 from driftwise.service.api import asking, events, log, saying, sessions, studies
-from driftwise.service.api.quick import Quick
 from driftwise.service.api.replies import Health
+from driftwise.service.api.strict import OftenRoute
 from driftwise.service.headers import Headers
 from driftwise.service.limits import Bounded
 from driftwise.service.logs import Logged
@@ -67,13 +67,13 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     app.state.service = service
     problems.install(app, settings)
-    app.include_router(asking.often)
+    for name, call in asking.OFTEN.items():
+        app.router.routes.append(OftenRoute(f"/v1/studies/{{name}}/{name}", call, methods=["POST"]))
     for module in (asking, saying, log, studies, sessions, events):
         app.include_router(module.router, prefix="/v1")
     app.include_router(_health())
     background = [made for part in _parts() if (made := part.install(app, service)) is not None]
 
-    app.add_middleware(Quick, router=asking.often)
     app.add_middleware(Bounded, settings=settings)
     app.add_middleware(Headers, settings=settings, needs_token=partial(access.needs_token, service))
     app.add_middleware(Logged, telemetry=Telemetry(), requests=service.requests)
@@ -116,4 +116,9 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         parts["ProblemDetails"] = problems.ProblemDetails.model_json_schema()
         for unused in ("HTTPValidationError", "ValidationError"):
             parts.pop(unused, None)
+        schema["components"]["securitySchemes"] = access.SCHEMES
+        for route in (
+            route for path, all_ in schema["paths"].items() if path.startswith("/v1/") for route in all_.values()
+        ):
+            route["security"] = [{name: []} for name in access.SCHEMES]
     return app.openapi_schema or {}

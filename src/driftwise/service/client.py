@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from driftwise.auto.diagnosis import Diagnosis
 from driftwise.auto.drift_history import Moment
 from driftwise.errors import InvalidInput, NotFoundError
 from driftwise.gp.belief import Belief
-from driftwise.log import Correction, Loaded, Outcome
+from driftwise.log import Correction, Counts, Loaded, Outcome
 from driftwise.records import Array, Params, Prediction, Receipt, Recommendation, Suggestion
 from driftwise.service import wire
 from driftwise.service.connection import Connection
@@ -40,6 +40,11 @@ class RemoteStudy(Study):
         found = self._connection.call("POST", "/studies", body)
         self.description = Description.from_json(json.dumps(found["description"]))
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "_log":
+            raise InvalidInput("the log of a study is where its policy runs, and this one is behind a service")
+        raise AttributeError(f"a study behind a service has no {name}")
+
     @classmethod
     def open(cls, name: str, *, path: Path, token: str | None = None, timeout: float | None = None) -> Self:
         connection = Connection.to(path, token, timeout)
@@ -50,9 +55,7 @@ class RemoteStudy(Study):
             names = cls.names(path, token, timeout)
             question, known = did_you_mean(name, names), ", ".join(map(repr, names[:10])) or "none"
             raise NotFoundError(f"{connection.address} has no study {name!r:.80}; {question}it has {known}") from None
-        study = cls.__new__(cls)
-        study._attach(connection, name, Description.from_json(json.dumps(found["description"])))
-        return study
+        return cls._of(connection, name, Description.from_json(json.dumps(found["description"])))
 
     @classmethod
     def names(cls, path: Path, token: str | None = None, timeout: float | None = None) -> list[str]:
@@ -63,6 +66,12 @@ class RemoteStudy(Study):
             if page["next"] is None:
                 return names
             after = page["next"]
+
+    @classmethod
+    def _of(cls, connection: Connection, name: str, description: Description) -> Self:
+        made = cls.__new__(cls)
+        made._attach(connection, name, description)
+        return made
 
     def _attach(self, connection: Connection, name: str, description: Description) -> None:
         self.name, self.path, self.description = name, connection.address, description
@@ -77,20 +86,20 @@ class RemoteStudy(Study):
         self, key: str | None, at: float | None, context: Params | None, fixed: Params | None, n: int | None
     ) -> list[Suggestion]:
         self.description.pins(context, fixed)
-        body = {"key": key or _made_key(), "at": at, "context": context, "fixed": fixed}
+        body = {"key": key or _made_key(), "at": at, "context": context, "fixed": fixed, "far": True}
         found = self._call("POST", "/ask", body if n is None else body | {"n": n})
-        return [wire.suggestion(each) for each in found["suggestions"]]
+        return [wire.read(Suggestion, each) for each in found["suggestions"]]
 
     def _told(self, id: str, outcome: Outcome, at: float | None, key: str | None) -> Receipt:
-        body = {"suggestion": id, "at": at, "key": key}
-        return wire.receipt(self._call("POST", "/tell", body | wire.told_outcome(outcome)))
+        body = {"suggestion": id, "at": at, "key": key, "far": True}
+        return wire.read(Receipt, self._call("POST", "/tell", body | wire.told_outcome(outcome)))
 
     def _observed(
         self, params: Params, context: Params | None, outcome: Outcome, at: float | None, key: str | None
     ) -> Receipt:
         self.description.point(params, context)
-        body = {"params": params, "context": context, "at": at, "key": key or _made_key()}
-        return wire.receipt(self._call("POST", "/observe", body | wire.told_outcome(outcome)))
+        body = {"params": params, "context": context, "at": at, "key": key or _made_key(), "far": True}
+        return wire.read(Receipt, self._call("POST", "/observe", body | wire.told_outcome(outcome)))
 
     def _abandoned(self, id: str) -> None:
         self._call("POST", "/abandon", {"suggestion": id})
@@ -101,19 +110,19 @@ class RemoteStudy(Study):
         meant = inputs.suggestion_id(which) if isinstance(which, Suggestion | str) else checks.count("number", which)
         body: dict[str, Any] = {"which": meant, "who": who, "why": why}
         if outcome is None:
-            return wire.receipt(self._call("POST", "/retract", body))
+            return wire.read(Receipt, self._call("POST", "/retract", body))
         body |= wire.told_outcome(outcome) | ({"measures": None} if keep else {})
-        return wire.receipt(self._call("POST", "/correct", body))
+        return wire.read(Receipt, self._call("POST", "/correct", body))
 
     def corrections(self) -> list[Correction]:
         return [wire.correction(each) for each in self._call("GET", "/corrections")]
 
     def pending(self) -> list[Suggestion]:
-        return [wire.suggestion(each) for each in self._call("GET", "/pending")]
+        return [wire.read(Suggestion, each) for each in self._call("GET", "/pending")]
 
     def describe(self) -> Summary:
         found = self._call("GET")
-        return Summary(self.name, self.path, self.description, wire.counts(found["counts"]), found["awaited"])
+        return Summary(self.name, self.path, self.description, wire.read(Counts, found["counts"]), found["awaited"])
 
     # --- what it says -------------------------------------------------------------------------------------------
 
@@ -122,12 +131,12 @@ class RemoteStudy(Study):
     ) -> Recommendation:
         self.description.pins(context, fixed)
         body = {"at": inputs.time(at), "context": context, "fixed": fixed}
-        return wire.recommendation(self._call("POST", "/recommend", body))
+        return wire.read(Recommendation, self._call("POST", "/recommend", body))
 
     def predict(self, params: Params, at: float | None = None, *, context: Params | None = None) -> Prediction:
         self.description.point(params, context)
         body = {"params": params, "at": inputs.time(at), "context": context}
-        return wire.prediction(self._call("POST", "/predict", body))
+        return wire.read(Prediction, self._call("POST", "/predict", body))
 
     def predict_many(
         self, settings: Sequence[Params], at: float | None = None, *, context: Params | None = None
@@ -146,23 +155,23 @@ class RemoteStudy(Study):
 
     def drift(self, at: float | None = None) -> Diagnosis:
         self._explainer()
-        return wire.diagnosis(self._call("GET", "/drift", query={"at": inputs.time(at)}))
+        return wire.read(Diagnosis, self._call("GET", "/drift", query={"at": inputs.time(at)}))
 
     def drift_history(self, points: int = 40) -> list[Moment]:
         self._explainer()
         query = {"points": checks.count("points", points)}
-        return [wire.moment(each) for each in self._call("GET", "/drift-history", query=query)]
+        return [wire.read(Moment, each) for each in self._call("GET", "/drift-history", query=query)]
 
     def changes(self, since: int | None = None) -> list[NoticedChange]:
         self._explainer()
         query = {"since": None if since is None else checks.count("since", since, least=0)}
-        return [wire.change(each) for each in self._call("GET", "/changes", query=query)]
+        return [wire.read(NoticedChange, each) for each in self._call("GET", "/changes", query=query)]
 
     # --- the log ------------------------------------------------------------------------------------------------
 
     def observations(self) -> Iterator[Reading]:
         path = f"/studies/{wire.segment(self.name)}/observations"
-        return (wire.reading(json.loads(line)) for line in self._connection.lines(path))
+        return (wire.read(Reading, json.loads(line)) for line in self._connection.lines(path))
 
     def latest(self, count: int) -> list[Reading]:
         return self._some(latest=checks.count("count", count))
@@ -176,7 +185,7 @@ class RemoteStudy(Study):
 
     def _some(self, **query: int | None) -> list[Reading]:
         lines = self._connection.lines(f"/studies/{wire.segment(self.name)}/observations", query=query)
-        return [wire.reading(json.loads(line)) for line in lines]
+        return [wire.read(Reading, json.loads(line)) for line in lines]
 
     def load_batch(self, batch: Sequence[Mapping[str, Any]], *, first: int = 1) -> Loaded:
         made, numbers = _made_key(), count()
@@ -186,7 +195,7 @@ class RemoteStudy(Study):
             else row
             for row in batch
         ]
-        return wire.loaded(self._call("POST", "/observations", rows, query={"first": first}, lines=True))
+        return wire.read(Loaded, self._call("POST", "/observations", rows, query={"first": first}, lines=True))
 
     # --- the study itself ---------------------------------------------------------------------------------------
 
@@ -195,9 +204,7 @@ class RemoteStudy(Study):
             raise InvalidInput(f"a copy stays in its service, got {path!r:.80}; fork the study there, or load its log")
         body = {"to": checks.name("a study's name", name)}
         found = self._call("POST", "/copy", body, repeatable=False)
-        study = type(self).__new__(type(self))
-        study._attach(self._connection, found["name"], self.description)
-        return study
+        return self._of(self._connection, found["name"], self.description)
 
     def rename(self, name: str) -> None:
         self._call("POST", "/rename", {"to": checks.name("a study's name", name)}, repeatable=False)

@@ -43,7 +43,7 @@ class Connection:
 
     @classmethod
     def to(cls, path: Any, token: str | None, timeout: float | None = None) -> Connection:
-        if not remote.is_address(path) or not urlsplit(path).netloc:
+        if not remote.is_address(path) or not urlsplit(path).netloc or len(path.split()) > 1:
             raise InvalidInput(f"path must be the address of a service, got {shown(path)}; as https://host:port")
         if token is not None and (not isinstance(token, str) or not token.isascii() or not token.isprintable()):
             raise InvalidInput("token must be text as `driftwise token create` prints it")

@@ -1,7 +1,7 @@
 """What changed in a store, as small events.
 
-Changes by this process are noticed at once. Those by others are notified by PostgreSQL; where they are not, as in a
-file, the counts are looked at again and again.
+Changes by this process are noticed at once. For those by others the counts are looked at twice a second while anybody
+follows, in a file and on a server alike.
 """
 
 from __future__ import annotations
@@ -11,18 +11,14 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from functools import partial
 
 from driftwise.errors import DriftwiseError
 from driftwise.log import Counts
-from driftwise.log.postgres_address import Address
 from driftwise.service.database import Database
 from driftwise.service.forever import cancelled
-from driftwise.service.listening import Listener, prepare
 from driftwise.service.settings import ServiceSettings
 
 PAUSE = 0.05  # seconds between two looks at what this process changed: a busy study makes twenty events a second
-SURE = 30.0  # seconds after which a store that notifies is looked at all the same
 BACKLOG = 1000  # names that a reader may be behind, before it is told to look at everything again
 
 logger = logging.getLogger("driftwise.service")
@@ -53,8 +49,10 @@ class Follower:
             self.waiting[event.study] = event
         self.woken.set()
 
-    async def take(self) -> list[StudyEvent]:
-        await self.woken.wait()
+    async def take(self, pause: float | None = None) -> list[StudyEvent]:
+        """The events that wait, or none after a pause."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.woken.wait(), pause)
         self.woken.clear()
         found, self.waiting = list(self.waiting.values()), {}
         return found
@@ -69,12 +67,8 @@ class Events:
         self._known: dict[str, Counts] | None = None  # what followers were told; None: nothing yet
         self._nudged, self._stopped = asyncio.Event(), False
         self._task: asyncio.Task[None] | None = None
-        self._address: Address | None = None  # of a store that notifies
-        self._listener: Listener | None = None  # while anybody follows
 
-    async def start(self) -> None:
-        if self._settings.is_postgres:
-            self._address = await asyncio.to_thread(prepare, self._database, self._settings.store)
+    def start(self) -> None:
         self._task = asyncio.create_task(self._watch())
 
     def finish(self) -> None:
@@ -86,52 +80,41 @@ class Events:
     async def stop(self) -> None:
         self.finish()
         self._followers.clear()
-        self._listen()
         if self._task is not None:
             await cancelled(self._task)
 
-    def nudge(self, name: str) -> None:
+    def nudge(self) -> None:
         if self._followers:
             self._nudged.set()
 
-    async def follow(self, name: str | None) -> AsyncIterator[StudyEvent]:
-        """The changes from now on. Of one study the first event is how it stands, so that nothing can be missed."""
+    async def follow(self, name: str | None, pause: float | None) -> AsyncIterator[StudyEvent | None]:
+        """The changes from now on, and None after each `pause` in seconds without one.
+
+        Of one study the first event is how it stands, so that nothing can be missed.
+        """
         follower = Follower(name)
         self._followers.add(follower)
-        self._listen()
         try:
             now = await asyncio.to_thread(self._database.counts, None if name is None else {name})
             self._known = now | (self._known or {})
             if name in now:
                 yield StudyEvent(name, now[name])
             while not self._stopped:
-                for event in await follower.take():
+                found = await follower.take(pause)
+                for event in found:
                     yield event
+                if not found:
+                    yield None
         finally:
             self._followers.discard(follower)
             if not self._followers:
                 self._known = None
-                self._listen()
-
-    def _listen(self) -> None:
-        """Listen while anybody follows."""
-        if self._followers and self._listener is None and self._address is not None:
-            self._listener = Listener(self._address, partial(_wake, asyncio.get_running_loop(), self._nudged))
-        elif not self._followers and self._listener is not None:
-            self._listener.stop()
-            self._listener = None
-
-    @property
-    def _pause(self) -> float:
-        """Seconds until the counts are looked at, if nobody says that they changed."""
-        is_told = self._listener is not None and self._listener.is_listening
-        return SURE if is_told else self._settings.poll_seconds
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(PAUSE)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._nudged.wait(), self._pause)
+                await asyncio.wait_for(self._nudged.wait(), self._settings.poll_seconds)
             self._nudged.clear()
             if self._followers:
                 try:

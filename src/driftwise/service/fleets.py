@@ -7,25 +7,28 @@ time has it open, so that a service with several replicas serves its fleets from
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from fastapi import APIRouter, FastAPI, Request
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from driftwise import checks
 from driftwise.errors import NotFoundError
 from driftwise.fleet import Fleet, Outcomes
 from driftwise.service.access import Caller, needs, plain
 from driftwise.service.api.bodies import Body, Whole
+from driftwise.service.api.strict import StrictRoute
+from driftwise.service.choosing import Turns
 from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
-from driftwise.service.studies import Turns
 from driftwise.service.wire import FLEET_KEYS
 
-router = APIRouter(prefix="/fleets/{fleet}", tags=["fleets"])
+router = APIRouter(prefix="/fleets/{fleet}", tags=["fleets"], route_class=StrictRoute)
 Result = TypeVar("Result")
+ALIKE = 100  # equal keys of a request
 Keys = Annotated[list[Annotated[str, Field(max_length=1000)] | Whole], Field(min_length=1, max_length=FLEET_KEYS)]
 Reads = Annotated[Caller, needs("read")]
 Asks = Annotated[Caller, needs("ask")]
@@ -33,9 +36,17 @@ Tells = Annotated[Caller, needs("tell")]
 
 
 class KeysBody(Body):
-    """Keys of a fleet, in the order in which they are answered."""
+    """Keys of a fleet, in the order in which they are answered. What one key is asked many times at once is slow."""
 
     keys: Keys
+
+    @field_validator("keys")
+    @classmethod
+    def _few_alike(cls, keys: list[str | int]) -> list[str | int]:
+        most = max(Counter(keys).values())
+        if most > ALIKE:
+            raise ValueError(f"a key must be there at most {ALIKE} times in a request, got one {most} times")
+        return keys
 
 
 class FleetTellBody(Body):
@@ -96,7 +107,7 @@ class Fleets:
 
     async def call(self, name: str, who: Caller, work: Callable[[Fleet], Result]) -> Result:
         """What `work` returns for the fleet of this name, if the token is for it."""
-        if not who.token.covers(name):
+        if who.token.project or not who.token.covers(name) or {"/", "\\"} & set(name):  # a name is no path
             raise _nowhere(name)
         async with self._turns.of(name), asyncio.timeout(self._service.settings.seconds):
             return await self._service.studies.run(lambda: work(self._opened(name)))

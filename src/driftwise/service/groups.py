@@ -7,138 +7,93 @@ A group never waits for a study that somebody else has locked: its tells go to a
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from driftwise.errors import DriftwiseError, StoreError
-from driftwise.log import NewEntry, Store, telling
-from driftwise.records import Params, Point, Receipt
-from driftwise.service.open_studies import OpenStudies, log_of
-from driftwise.study import Study, inputs
+from driftwise.log import Store, Told, telling
+from driftwise.records import Params, Receipt
+from driftwise.service.open_studies import OpenStudies
+from driftwise.study import Study
 
 MOST = 128  # calls of one transaction
 
 
 @dataclass(eq=False)
 class GroupedCall:
-    """One who waits: `work` says what to store in the study."""
+    """One who waits: what to store in which study, as `Study.entry` takes it."""
 
     name: str
-    work: Callable[[Study], NewEntry]
+    of: str | Params
+    given: dict[str, Any]
     answer: asyncio.Future[Receipt]
     study: Study | None = None
-    result: Receipt | None = None
-    error: Exception | None = None
+    result: Receipt | Exception | None = None
 
 
-@dataclass(eq=False)
 class Lane:
     """A thread that writes groups, one after the other. What is locked goes to the lane `slow`, if there is one."""
 
-    store: Store
-    studies: OpenStudies
-    loop: asyncio.AbstractEventLoop
-    slow: Lane | None = None
-    waiting: list[GroupedCall] = field(default_factory=list)
-    there: threading.Condition = field(default_factory=threading.Condition)
-    stopped: bool = False
+    def __init__(self, store: Store, studies: OpenStudies, slow: Lane | None = None) -> None:
+        self._store, self._studies, self._slow = store, studies, slow
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="group")
+        self._waiting: list[GroupedCall] = []
+        self._task: asyncio.Task[None] | None = None  # while anybody waits
 
-    def __post_init__(self) -> None:
-        self.thread = threading.Thread(target=self._run, name="group", daemon=True)
-        self.thread.start()
+    async def store(self, name: str, of: str | Params, given: dict[str, Any]) -> Receipt:
+        """Store an entry with others."""
+        call = GroupedCall(name, of, given, asyncio.get_running_loop().create_future())
+        self._put(call)
+        return await call.answer
 
-    def put(self, call: GroupedCall) -> None:
-        with self.there:
-            self.waiting.append(call)
-            self.there.notify()
+    def _put(self, call: GroupedCall) -> None:
+        self._waiting.append(call)
+        self._task = self._task or asyncio.create_task(self._run())
 
     def stop(self) -> None:
-        with self.there:
-            self.stopped = True
-            self.there.notify()
-        self.thread.join()
+        self._thread.shutdown()
 
-    def _run(self) -> None:
-        while True:
-            with self.there:
-                while not self.waiting and not self.stopped:
-                    self.there.wait()
-                group, self.waiting = self.waiting[:MOST], self.waiting[MOST:]
-            if not group:
-                return
-            self._write(group)
-            self.loop.call_soon_threadsafe(_answer, group)
+    async def _run(self) -> None:
+        while group := [call for call in self._waiting[:MOST] if not call.answer.done()]:  # the others have gone
+            self._waiting = self._waiting[MOST:]
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._write, group)
+            for call in group:
+                if call.result is None and self._slow is not None:
+                    self._slow._put(call)
+                elif isinstance(call.result, Receipt) and not call.answer.done():
+                    call.answer.set_result(call.result)
+                elif isinstance(call.result, Exception) and not call.answer.done():
+                    call.answer.set_exception(call.result)
+        self._task = None
 
     def _write(self, group: list[GroupedCall]) -> None:
         """Write a group, and once more those whose study is another one by now, which has the same name."""
-        again = [call for call in self._refused(group) if self._is_another(call)]
-        self._refused(again)
+        self._store_all(group)
+        self._store_all([call for call in group if isinstance(call.result, StoreError) and self._is_another(call)])
 
-    def _refused(self, group: list[GroupedCall]) -> list[GroupedCall]:
-        """Write a group. Returned are those whose study is damaged, or gone."""
+    def _store_all(self, group: list[GroupedCall]) -> None:
         ready: list[tuple[GroupedCall, telling.Given]] = []
         for call in group:
             try:
-                call.study, call.error = self.studies.get(call.name), None
-                ready.append((call, (log_of(call.study), call.work(call.study))))
+                call.study, call.result = self._studies.get(call.name), None
+                ready.append((call, call.study.entry(call.of, **call.given)))
             except Exception as error:
-                call.error = error
+                call.result = error
         try:
-            found = telling.store(self.store, [given for _, given in ready], wait=self.slow is None)
+            found = telling.store(self._store, [given for _, given in ready], wait=self._slow is None)
         except Exception as error:  # the store is full, or away
             for call, _ in ready:
-                call.error = error
-            return []
+                call.result = error
+            return
         for (call, _), told in zip(ready, found, strict=True):
-            if isinstance(told, DriftwiseError):
-                call.error = told
-            elif told is not None and call.study is not None:
-                call.result = call.study._receipt(told)
-            elif self.slow is not None:
-                self.slow.put(call)
-        return [call for call, _ in ready if isinstance(call.error, StoreError)]
+            assert call.study is not None
+            call.result = call.study.receipt(told) if isinstance(told, Told) else told
 
     def _is_another(self, call: GroupedCall) -> bool:
-        self.studies.forget(call.name)
+        self._studies.forget(call.name)
         try:
-            return call.study is None or log_of(self.studies.get(call.name)).study != log_of(call.study).study
+            return call.study is not None and self._studies.get(call.name).number != call.study.number
         except DriftwiseError as error:
-            call.error = error
+            call.result = error
             return False
-
-
-def _answer(group: list[GroupedCall]) -> None:
-    for call in group:
-        if call.answer.done():  # whoever asked has gone
-            continue
-        if call.error is not None:
-            call.answer.set_exception(call.error)
-        elif call.result is not None:  # else the slow lane has it
-            call.answer.set_result(call.result)
-
-
-def tell_entry(study: Study, suggestion: str, **given: Any) -> NewEntry:
-    """What `Study.tell` would store."""
-    return _entry(study, inputs.suggestion_id(suggestion), **given)
-
-
-def observe_entry(study: Study, params: Params, context: Params | None = None, **given: Any) -> NewEntry:
-    """What `Study.observe` would store."""
-    return _entry(study, study.description.point(params, context), **given)
-
-
-def _entry(
-    study: Study,
-    of: str | Point,
-    reward: float | None = None,
-    at: float | None = None,
-    key: str | None = None,
-    failed: bool = False,
-    std: float | None = None,
-    repeats: int = 1,
-    measures: Mapping[str, float] | None = None,
-) -> NewEntry:
-    outcome = study._outcome(reward, failed, std, repeats, measures)
-    return NewEntry(of, outcome, inputs.time(at), inputs.key(key), study.policy.memory)

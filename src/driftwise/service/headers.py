@@ -49,6 +49,8 @@ class Headers:
             await send(message)
 
         host = host_of(scope)
+        if [name for name, _ in scope["headers"]].count(b"host") > 1:
+            return await problem(400, "a request has one header Host, got several; send one")(scope, receive, strict)
         if not self._is_ours(host) and not await self._needs_token():
             refused = problem(421, f"without tokens the host must be this machine, got {host!r:.80}; make a token")
             return await refused(scope, receive, strict)

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from driftwise.errors import NotFoundError, StoreError
 from driftwise.log import schema
-from driftwise.service.open_studies import log_of
 from driftwise.study import Study
 
 
@@ -43,6 +42,6 @@ def forget_gone(connection: sa.Connection, tables: sa.MetaData) -> None:
 
 def check_same(study: Study, number: int) -> Study:
     """The study, unless its name has passed to another one since the number was read."""
-    if log_of(study).study != number:
+    if study.number != number:
         raise StoreError(f"study {study.name!r:.80} is another one by now; try again")
     return study

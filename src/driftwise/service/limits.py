@@ -78,7 +78,7 @@ class Bounded:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        begun, read = False, 0
+        begun, read, end = False, 0, time.monotonic() + self._settings.body_seconds
         scope["state"]["most_bytes"] = self._settings.body_bytes
 
         def noted(error: Refused) -> Refused:
@@ -90,16 +90,11 @@ class Bounded:
             if read < 0:  # the whole body was read: what comes next is that the client has gone
                 return await receive()
             try:
-                async with asyncio.timeout(self._settings.idle_seconds):
+                left = end - time.monotonic() if scope["state"]["most_bytes"] == self._settings.body_bytes else math.inf
+                async with asyncio.timeout(min(self._settings.idle_seconds, left)):
                     message = await receive()
             except TimeoutError:
-                raise noted(
-                    Refused(
-                        408,
-                        f"a body must not pause for {self._settings.idle_seconds:g} s; send it again",
-                        Connection="close",
-                    )
-                ) from None
+                raise noted(Refused(408, self._too_slow, Connection="close")) from None
             read += len(message.get("body", b""))
             most = scope["state"]["most_bytes"]
             if read > most:
@@ -123,6 +118,11 @@ class Bounded:
                 raise
             await of_error(error, self._settings)(scope, receive, send)
         return None
+
+    @property
+    def _too_slow(self) -> str:
+        idle, all_ = self._settings.idle_seconds, self._settings.body_seconds
+        return f"a body must not pause for {idle:g} s and must arrive within {all_:g} s; send it again"
 
     def _most(self, scope: Any) -> int:
         streamed = scope["method"] == "POST" and scope["path"].endswith("/observations")

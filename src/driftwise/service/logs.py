@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import secrets
+import random
 import sys
 import time
 from datetime import UTC, datetime
 from typing import Any
 
-from driftwise.service.answered import Requests
+from prometheus_client import Histogram
+
 from driftwise.service.limits import App, Message, Receive, Send
 from driftwise.service.telemetry import Telemetry
 
@@ -44,13 +45,13 @@ def set_up(level: str = "info") -> None:
 class Logged:
     """Around an app: a line and a metric for each request, its id, and a span where telemetry is on."""
 
-    def __init__(self, app: App, telemetry: Telemetry, requests: Requests) -> None:
+    def __init__(self, app: App, telemetry: Telemetry, requests: Histogram) -> None:
         self._app, self._telemetry, self._requests = app, telemetry, requests
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        id, begun, status = secrets.token_hex(8), time.perf_counter(), 500
+        id, begun, status = f"{random.getrandbits(64):016x}", time.perf_counter(), 500
         scope.setdefault("state", {})["request_id"] = id
 
         async def noting(message: Message) -> None:
@@ -67,7 +68,7 @@ class Logged:
                 seconds = time.perf_counter() - begun
                 route = getattr(scope.get("route"), "path", None)  # never the path: it contains names
                 span(route, status, seconds)
-                self._requests.add(scope["method"], route or "none", status, seconds)
+                self._requests.labels(scope["method"], route or "none", status).observe(seconds)
                 if logger.isEnabledFor(logging.INFO):
                     fields = {"request": id, "method": scope["method"], "route": route, "status": status}
                     fields |= {"ms": round(1000 * seconds, 2), "who": scope["state"].get("who")}

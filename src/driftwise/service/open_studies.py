@@ -1,37 +1,33 @@
-"""The studies that a process has open: those that were used last."""
+"""The studies that a process has open: those that were used last. Each is folded once, for asks and pages alike."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cachetools import LRUCache
 
 from driftwise.errors import NotFoundError, StoreError
-from driftwise.log.study_log import Log
+from driftwise.log import is_address
 from driftwise.study import Study
 
 Result = TypeVar("Result")
 
 
-@dataclass
 class OpenStudies:
     """At most so many studies of a store. Threads may share it."""
 
-    store: str
-    most: int
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self._open: LRUCache[str, Study] = LRUCache(self.most)
+    def __init__(self, store: str, most: int) -> None:
+        self._store, self._lock = store, threading.Lock()
+        self._open: LRUCache[str, Study] = LRUCache(most)
 
     def get(self, name: str) -> Study:
         with self._lock:
             study = self._open.get(name)
         if study is None:
-            study = opened(name, self.store)
+            study = opened(name, self._store)
             with self._lock:
                 study = self._open.setdefault(name, study)
         return study
@@ -48,7 +44,7 @@ class OpenStudies:
         except StoreError:
             self.forget(name)  # another process may have renamed it
             fresh = self.get(name)
-            if log_of(fresh).study == log_of(study).study:
+            if fresh.number == study.number:
                 raise
             return work(fresh)
 
@@ -58,9 +54,6 @@ def opened(name: str, store: str) -> Study:
     try:
         return Study.open(name, path=store)
     except NotFoundError:
+        if not is_address(store) and not os.path.exists(store):
+            raise StoreError("the file of the studies is not there; put it back") from None
         raise NotFoundError(f"there is no study {name!r:.80}; create it first, or give another name") from None
-
-
-def log_of(study: Study) -> Log:
-    """The log of a study that is in a database."""
-    return study._log

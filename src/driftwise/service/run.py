@@ -17,7 +17,7 @@ from driftwise.service.service import Service
 from driftwise.service.settings import ServiceSettings
 
 BACKLOG = 2048
-SWITCH_SECONDS = 0.001  # for which a thread that computes may keep the event loop waiting; Python's own is 0.005
+SWITCH_SECONDS = 0.0002  # for which a thread that computes may keep the event loop waiting; Python's own is 0.005
 
 
 def serve(settings: ServiceSettings, *, level: str = "info", begins: Callable[[], None] = lambda: None) -> None:

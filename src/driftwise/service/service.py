@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 from fastapi import Request
+from prometheus_client import Histogram
 
-from driftwise.service.answered import Requests
 from driftwise.service.audit import Audit
 from driftwise.service.database import Database
 from driftwise.service.limits import Rates, Seats
@@ -19,6 +19,7 @@ from driftwise.service.studies import Studies
 from driftwise.service.tokens import Tokens
 
 Result = TypeVar("Result")
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Service:
     audit: Audit
     limits: Rates
     streams: Seats
-    requests: Requests
+    requests: Histogram
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Service:
@@ -42,7 +43,10 @@ class Service:
         sessions = Sessions(database, tokens, hours=settings.session_hours)
         audit = Audit(database, days=settings.audit_days)
         studies, seats = Studies(settings, database), Seats(settings.streams)
-        return cls(settings, database, studies, tokens, sessions, audit, Rates(settings), seats, Requests())
+        # a route is the pattern of a path, never a name that a caller chose
+        about, labels = "Time to answer a request.", ("method", "route", "status")
+        requests = Histogram("driftwise_request_seconds", about, labels, registry=None, buckets=BOUNDS)
+        return cls(settings, database, studies, tokens, sessions, audit, Rates(settings), seats, requests)
 
     async def read(self, work: Callable[[sa.Connection], Result]) -> Result:
         """What `work` returns, in a transaction of the service's own tables, in a thread."""

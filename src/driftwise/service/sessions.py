@@ -17,6 +17,7 @@ table = sa.Table(
     metadata,
     sa.Column("digest", sa.Text, primary_key=True),  # of the cookie's value
     sa.Column("token", sa.Text, nullable=False),
+    sa.Column("secret", sa.Text, nullable=False),  # the digest of the token's secret: a session ends when it is rotated
     sa.Column("expires", sa.Double, nullable=False),
 )
 
@@ -39,7 +40,12 @@ class Sessions:
     def create(self, token: AccessToken) -> Session:
         cookie, now = secrets.token_urlsafe(32), time.time()
         expires = min(now + 3600 * self._hours, token.expires or float("inf"))
-        row = {"digest": digest_of(cookie), "token": token.id, "expires": expires}
+        row = {
+            "digest": digest_of(cookie),
+            "token": token.id,
+            "secret": self._tokens.digest(token.id),
+            "expires": expires,
+        }
 
         def work(connection: sa.Connection) -> None:
             connection.execute(sa.delete(table).where(table.c.expires < now))
@@ -52,7 +58,9 @@ class Sessions:
         """The token of a session that has not ended."""
         query = sa.select(table).where(table.c.digest == digest_of(cookie))
         found = self._database.read(lambda connection: connection.execute(query).first())
-        return self._tokens.by_id(found.token) if found is not None and time.time() < found.expires else None
+        return (
+            self._tokens.by_id(found.token, found.secret) if found is not None and time.time() < found.expires else None
+        )
 
     def end(self, cookie: str) -> None:
         query = sa.delete(table).where(table.c.digest == digest_of(cookie))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from driftwise import checks
 from driftwise.errors import InvalidInput
@@ -14,37 +15,42 @@ from driftwise.log.postgres_address import is_address, without_password
 from driftwise.study import remote
 
 
+def _setting(default: Any, help: str, option: str = "") -> Any:
+    """A field, which `driftwise serve` takes as `--name`, or as another option, and from DRIFTWISE_NAME."""
+    return field(default=default, metadata={"help": help, "option": option})
+
+
 @dataclass(frozen=True)
 class ServiceSettings:
     """The settings of a service. Every limit has a default that a small team need not change."""
 
-    store: str = "driftwise.db"  # a file, or postgresql://...
-    host: str = "127.0.0.1"
-    port: int = 8321
-    certificate: str | None = None  # files for TLS; a proxy may do it instead
-    certificate_key: str | None = None
-    hosts: tuple[str, ...] = ()  # further names by which the service may be addressed; any if it needs tokens
-    proxies: str = ""  # addresses whose X-Forwarded-* headers are believed, separated by commas
-    allow_imports: tuple[str, ...] = ()  # packages from which studies may import policies of your own
+    store: str = _setting("driftwise.db", "The file of the studies, or postgresql://USER@HOST/DATABASE.", "path")
+    host: str = _setting("127.0.0.1", "The address to listen on. Beyond this machine, tokens are needed.")
+    port: int = _setting(8321, "The port to listen on.")
+    certificate: str | None = _setting(None, "A PEM file with the certificate, for HTTPS.")
+    certificate_key: str | None = _setting(None, "A PEM file with its key.")
+    hosts: tuple[str, ...] = _setting((), "A further name of this machine, while there is no token.", "allow-host")
+    proxies: str = _setting("", "Comma-separated addresses of trusted proxies, which send X-Forwarded headers.")
+    allow_imports: tuple[str, ...] = _setting((), "A package of which studies may import policies.", "allow-import")
+    fleets: str | None = _setting(None, "A folder with fleets, or postgresql://USER@HOST/DATABASE, to be served, too.")
+    apply_folder: str | None = _setting(None, "The folder into which the loops of studies may write their settings.")
 
-    fleets: str | None = None  # a folder with fleets, or postgresql://..., that are served, too
-    apply_folder: str | None = None  # into which settings may be written as files, if a study's source says so
-
-    threads: int = 8  # calls that read and write the store at the same time
-    workers: int = 0  # processes in which policies choose; 0: threads of this one
-    studies: int = 256  # that are kept open, in each process
-    body_bytes: int = 1_000_000  # of a request
-    import_bytes: int = 1_000_000_000  # of a stream that is imported
-    line_bytes: int = 100_000  # of a row of it
-    requests_per_second: float = 500.0  # of one caller, on average
-    burst: int = 1000  # requests that may come at once
-    seconds: float = 60.0  # for which a call may take
-    idle_seconds: float = 15.0  # for which a client may be silent in the middle of a request
-    streams: int = 2000  # of events at the same time
-    grace_seconds: float = 20.0  # to finish what was begun when the service is stopped
-    poll_seconds: float = 0.5  # between two looks for what others wrote into the store
-    session_hours: float = 12.0
-    audit_days: int = 400  # for which entries of the audit are kept
+    workers: int = _setting(0, "Processes in which policies choose; 0 chooses in threads.")
+    threads: int = _setting(8, "Threads for reading and writing, and as many in which policies choose.")
+    studies: int = _setting(256, "Studies that are kept open in each process.")
+    seconds: float = _setting(60.0, "Seconds that a call may take, with what it waits for.")
+    idle_seconds: float = _setting(15.0, "Seconds for which a client may be silent in the middle of a request.")
+    body_seconds: float = _setting(60.0, "Seconds in which the body of a request must arrive, unless it is an import.")
+    grace_seconds: float = _setting(20.0, "Seconds to finish what was begun when the service is stopped.")
+    poll_seconds: float = _setting(0.5, "Seconds between two looks for what others wrote, while anybody follows.")
+    requests_per_second: float = _setting(500.0, "What one caller may send on average.")
+    burst: int = _setting(1000, "Requests that one caller may send at once.")
+    streams: int = _setting(2000, "Streams of events at the same time.")
+    body_bytes: int = _setting(1_000_000, "Bytes of a request.")
+    import_bytes: int = _setting(1_000_000_000, "Bytes of a log that is imported.")
+    line_bytes: int = _setting(100_000, "Bytes of a line of it.")
+    session_hours: float = _setting(12.0, "Hours after which who signed in to the dashboard must sign in again.")
+    audit_days: int = _setting(400, "Days for which entries of the audit are kept.")
 
     def __post_init__(self) -> None:
         remote.no_address(self.store, "a service")
@@ -55,7 +61,7 @@ class ServiceSettings:
             checks.count(name, getattr(self, name))
         checks.count("workers", self.workers, least=0, most=256)
         checks.count("audit_days", self.audit_days)
-        for name in ("requests_per_second", "seconds", "idle_seconds", "poll_seconds", "session_hours"):
+        for name in ("requests_per_second", "seconds", "idle_seconds", "body_seconds", "poll_seconds", "session_hours"):
             checks.positive(name, getattr(self, name))
         checks.nonnegative("grace_seconds", self.grace_seconds)
         if self.fleets is not None and not is_address(self.fleets) and not Path(self.fleets).is_dir():

@@ -5,64 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from driftwise.errors import ConflictError
-from driftwise.log import NewEntry, open_store
+from driftwise.log import open_store
 from driftwise.records import Params, Receipt
+from driftwise.service.choosing import Choosing
 from driftwise.service.database import Database
 from driftwise.service.events import Events, StudyEvent
-from driftwise.service.groups import GroupedCall, Lane, observe_entry, tell_entry
+from driftwise.service.groups import Lane
 from driftwise.service.open_studies import OpenStudies, opened
-from driftwise.service.problems import Refused
 from driftwise.service.settings import ServiceSettings
-from driftwise.service.workers import Workers
 from driftwise.study import Study
 
 Result = TypeVar("Result")
 Work = Callable[[Study], Result]  # picklable, because it may run in another process: operator.methodcaller, a partial
-
-
-WAITING = 16  # calls that wait for one study
-
-
-class Turns:
-    """One call at a time for each name, and a short queue. What nobody waits for is forgotten."""
-
-    def __init__(self) -> None:
-        self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
-
-    async def take(self, name: str) -> None:
-        """Wait for the turn, or be refused where many wait already."""
-        lock, users = self._locks.get(name, (asyncio.Lock(), 0))
-        if users > WAITING:
-            raise Refused(429, f"{WAITING} calls wait for study {name!r:.80}; try again later", Retry_After="5")
-        self._locks[name] = (lock, users + 1)
-        try:
-            await lock.acquire()
-        except BaseException:
-            self._left(name)
-            raise
-
-    def give(self, name: str) -> None:
-        self._locks[name][0].release()
-        self._left(name)
-
-    def _left(self, name: str) -> None:
-        lock, users = self._locks[name]
-        if users == 1:
-            del self._locks[name]
-        else:
-            self._locks[name] = (lock, users - 1)
-
-    @asynccontextmanager
-    async def of(self, name: str) -> AsyncIterator[None]:
-        await self.take(name)
-        try:
-            yield
-        finally:
-            self.give(name)
 
 
 class Studies:
@@ -71,32 +28,28 @@ class Studies:
     def __init__(self, settings: ServiceSettings, database: Database) -> None:
         self.settings = settings
         self.store = open_store(settings.store)
-        self._kept = OpenStudies(settings.store, settings.studies)
-        self._turns = Turns()
+        self.kept = OpenStudies(settings.store, settings.studies)
         self._threads = ThreadPoolExecutor(settings.threads, thread_name_prefix="study")
+        self._choosing = Choosing(settings, self.kept)
         self._events = Events(settings, database)
-        self._lanes: list[Lane] = []
-        self._workers = Workers(settings.workers, settings.store, settings.studies) if settings.workers else None
+        slow = Lane(self.store, self.kept)
+        # SQLite has one writer, which locks everything
+        self._lanes = [Lane(self.store, self.kept, slow), slow] if settings.is_postgres else [slow]
 
     async def __aenter__(self) -> Studies:
-        await self._events.start()
-        loop = asyncio.get_running_loop()
-        slow = Lane(self.store, self._kept, loop)
-        # SQLite has one writer, which locks everything
-        self._lanes = [Lane(self.store, self._kept, loop, slow), slow] if self.settings.is_postgres else [slow]
+        self._events.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._events.stop()
+        await self._choosing.stop()
         for lane in self._lanes:
             await asyncio.to_thread(lane.stop)
-        if self._workers is not None:
-            await asyncio.to_thread(self._workers.stop)
         await asyncio.to_thread(self._threads.shutdown)
         self.store.close()
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """What `work` returns, in a thread."""
+        """What `work` returns, in a thread. It must not compute for long."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def call(self, name: str, work: Work[Result]) -> Result:
@@ -104,42 +57,15 @@ class Studies:
 
         It is for whatever needs the policy. `work` must be picklable, as `methodcaller("ask", key="a")` is.
         """
-        async with asyncio.timeout(self.settings.seconds):  # also of waiting: what nobody waits for does not begin
-            await self._turns.take(name)
-            job = asyncio.ensure_future(self._computed(name, work))
-            job.add_done_callback(lambda done: self._finished(name, done))
-            return await asyncio.shield(job)  # a choice that takes too long cannot be stopped, and keeps its turn
-
-    async def _computed(self, name: str, work: Work[Result]) -> Result:
-        if self._workers is None:
-            return await self.run(lambda: self._kept.run(name, work))
-        return await self._workers.run(name, work)
-
-    def _finished(self, name: str, job: asyncio.Future[Any]) -> None:
-        self._turns.give(name)
-        self.nudge(name)
-        if not job.cancelled():
-            job.exception()  # perhaps nobody waits for it any more
+        return await self._choosing.call(name, work, lambda: self.nudge(name))
 
     async def log(self, name: str, work: Work[Result]) -> Result:
-        """The same for what reads or writes the log alone, as `tell`: it does not wait for the policy's choices."""
-        return await self._now(name, work)
+        """The same for what reads or writes the log alone, as `correct`: it does not wait for the policy's choices."""
+        return await self._timely(name, self.run(lambda: self.kept.run(name, work)))
 
-    async def tell(self, name: str, suggestion: str, **given: Any) -> Receipt:
-        """What `Study.tell` returns. Calls that come together are one transaction."""
-        return await self._store(name, lambda study: tell_entry(study, suggestion, **given))
-
-    async def observe(self, name: str, params: Params, **given: Any) -> Receipt:
-        """What `Study.observe` returns, likewise."""
-        return await self._store(name, lambda study: observe_entry(study, params, **given))
-
-    async def _store(self, name: str, work: Work[NewEntry]) -> Receipt:
-        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self._lanes[0].put(GroupedCall(name, work, answer))
-        return await self._timely(name, answer)
-
-    async def _now(self, name: str, work: Work[Result]) -> Result:
-        return await self._timely(name, self.run(lambda: self._kept.run(name, work)))
+    async def store_entry(self, name: str, of: str | Params, **given: Any) -> Receipt:
+        """What `Study.tell` or `Study.observe` returns. Calls that come together are one transaction."""
+        return await self._timely(name, self._lanes[0].store(name, of, given))
 
     async def _timely(self, name: str, answer: Awaitable[Result]) -> Result:
         try:
@@ -159,13 +85,13 @@ class Studies:
         return new
 
     async def rename(self, name: str, new: str) -> None:
-        async with self._turns.of(name):
+        async with self._choosing.turns.of(name):
             await self.run(lambda: opened(name, self.settings.store).rename(new))
             await self._gone(name)
             self.nudge(new)
 
     async def delete(self, name: str) -> None:
-        async with self._turns.of(name):
+        async with self._choosing.turns.of(name):
             await self.run(lambda: opened(name, self.settings.store).delete())
             await self._gone(name)
 
@@ -179,21 +105,19 @@ class Studies:
             raise ConflictError(f"there is a study {name!r:.80} already; use another name, or delete that one")
 
     async def _gone(self, name: str) -> None:
-        self._kept.forget(name)
-        if self._workers is not None:
-            await self._workers.forget(name)
+        await self._choosing.forget(name)
         self.nudge(name)
 
     # --- what changed -------------------------------------------------------------------------------------------
 
     def nudge(self, name: str) -> None:
         """Say that a study may have changed: whoever follows its events is told, if it has."""
-        self._events.nudge(name)
+        self._events.nudge()
 
     def finish(self) -> None:
         """End all streams of events, so that the service can stop."""
         self._events.finish()
 
-    def events(self, name: str | None = None) -> AsyncIterator[StudyEvent]:
+    def events(self, name: str | None = None, pause: float | None = None) -> AsyncIterator[StudyEvent | None]:
         """The changes of one study or of all, from now on, made by this process or by another."""
-        return self._events.follow(name)
+        return self._events.follow(name, pause)

@@ -84,6 +84,15 @@ class TokenRow:
     before: str | None
     before_until: float | None
 
+    def is_proved_by(self, digest: str, now: float) -> bool:
+        """Whether this is the digest of the secret, or of the one before while that holds."""
+        is_new = hmac.compare_digest(digest, self.digest)
+        is_old = hmac.compare_digest(digest, self.before or "")
+        return self.token.holds(now) and (is_new or (is_old and now < (self.before_until or 0.0)))
+
+
+NOBODY = TokenRow(AccessToken("", "", (), revoked=0.0), "", None, None)
+
 
 class Tokens:
     """The tokens of a store."""
@@ -165,19 +174,19 @@ class Tokens:
 
     def find(self, text: str) -> AccessToken | None:
         """The token with this text, if it holds."""
-        row = self._look_up(_id_of(text))
-        now, given = time.time(), digest_of(text.removeprefix(f"dw_{_id_of(text)}_"))
-        # the same work whether there is such a token or not
-        is_new = hmac.compare_digest(given, "" if row is None else row.digest)
-        is_old = hmac.compare_digest(given, "" if row is None or row.before is None else row.before)
-        if row is None or not row.token.holds(now):
-            return None
-        return row.token if is_new or (is_old and now < (row.before_until or 0.0)) else None
+        row = self._look_up(_id_of(text)) or NOBODY  # the same work whether there is such a token or not
+        given = digest_of(text.removeprefix(f"dw_{_id_of(text)}_"))
+        return row.token if row.is_proved_by(given, time.time()) else None
 
-    def by_id(self, id: str) -> AccessToken | None:
-        """The token of a session, if it holds."""
-        row = self._look_up(id)
-        return row.token if row is not None and row.token.holds(time.time()) else None
+    def by_id(self, id: str, digest: str | None = None) -> AccessToken | None:
+        """The token with this id, if it holds, and if its secret still has the digest that it had."""
+        row, now = self._look_up(id) or NOBODY, time.time()
+        holds = row.token.holds(now) if digest is None else row.is_proved_by(digest, now)
+        return row.token if holds else None
+
+    def digest(self, id: str) -> str:
+        """The digest of a token's secret."""
+        return (self._look_up(id) or NOBODY).digest
 
     def any(self) -> bool:
         """Whether there is a token that holds. If there is none, whoever reaches the service may do everything."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from driftwise.auto.changes import NoticedChange
-from driftwise.auto.diagnosis import Change, Cycle, Diagnosis
-from driftwise.auto.drift_history import Moment
-from driftwise.log import Correction, Counts, Loaded, Outcome
-from driftwise.records import Prediction, Receipt, Recommendation, Suggestion
-from driftwise.study import Reading
+from pydantic import TypeAdapter
+
+from driftwise.log import Correction, Outcome
 
 Json = Any
+Record = TypeVar("Record")
 VERSION = "v1"
 FLEET_KEYS = 5000  # of a fleet in one request
 
@@ -25,48 +24,13 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def suggestion(data: Mapping[str, Json]) -> Suggestion:
-    return Suggestion(**{**data, "x": tuple(data["x"])})
+_adapter: Any = cache(TypeAdapter)
 
 
-def reading(data: Mapping[str, Json]) -> Reading:
-    return Reading(**{**data, "x": tuple(data["x"])})
-
-
-def receipt(data: Mapping[str, Json]) -> Receipt:
-    return Receipt(**data)
-
-
-def recommendation(data: Mapping[str, Json]) -> Recommendation:
-    return Recommendation(**data)
-
-
-def prediction(data: Mapping[str, Json]) -> Prediction:
-    measures = {name: (pair[0], pair[1]) for name, pair in data["measures"].items()}
-    return Prediction(**{**data, "measures": measures})
-
-
-def counts(data: Mapping[str, Json]) -> Counts:
-    known = {field.name for field in dataclasses.fields(Counts)}
-    return Counts(**{name: value for name, value in data.items() if name in known})
-
-
-def loaded(data: Mapping[str, Json]) -> Loaded:
-    return Loaded(**data)
-
-
-def diagnosis(data: Mapping[str, Json]) -> Diagnosis:
-    change = None if data["change"] is None else Change(**data["change"])
-    cycle = None if data["cycle"] is None else Cycle(**data["cycle"])
-    return Diagnosis(**{**data, "change": change, "cycle": cycle, "outliers": tuple(data["outliers"])})
-
-
-def moment(data: Mapping[str, Json]) -> Moment:
-    return Moment(data["number"], data["at"], diagnosis(data["drift"]))
-
-
-def change(data: Mapping[str, Json]) -> NoticedChange:
-    return NoticedChange(**data)
+def read(kind: type[Record], data: Json) -> Record:
+    """The record that was sent."""
+    found: Record = _adapter(kind).validate_python(data)
+    return found
 
 
 def told_outcome(outcome: Outcome | None) -> Json:

@@ -11,10 +11,12 @@ from functools import partial
 from typing import Any, overload
 
 from driftwise import checks
+from driftwise.concurrency.deadline import Steps
 from driftwise.concurrency.threads import one_thread
-from driftwise.errors import InvalidInput, StoreError
+from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.feasible import FeasibleState
-from driftwise.log import Asked, Choice, Chosen, Correction, Outcome, Told, View
+from driftwise.log import Asked, Choice, Chosen, Correction, Log, NewEntry, Outcome, Told, View
+from driftwise.log.telling import check_time
 from driftwise.policies import decision
 from driftwise.records import Ask, Observation, Params, Receipt, Suggestion, time_of_next
 from driftwise.replay import Missing
@@ -24,6 +26,7 @@ from driftwise.study.opening import Opened
 from driftwise.study.readings import Reading
 
 MOST = 1000  # suggestions of one ask
+OUTCOME = {"reward": None, "failed": False, "std": None, "repeats": 1, "measures": None}
 
 logger = logging.getLogger("driftwise")
 
@@ -123,9 +126,12 @@ class AskTell(Opened):
     ) -> list[Suggestion]:
         pinned, patience = self.description.pins(context, fixed), self.description.patience
         prepare = partial(self._prepare, at, pinned)
-        if n is None:
-            return [self._suggestion(self._log.ask(key, lambda view: prepare(1, view), patience))]
-        return [self._suggestion(each) for each in self._log.ask_many(key, partial(prepare, n), patience, n)]
+        found = self._log.ask_many(key, partial(prepare, 1 if n is None else n), patience, 1 if n is None else n)
+        if key is not None and not _is_of(found[0], at, pinned):
+            raise ConflictError(
+                f"key {key!r} was asked for with another time, context or fixed parameters; use another key"
+            )
+        return [self._suggestion(each) for each in found]
 
     def _prepare(self, at: float | None, pinned: Fixed, n: int, view: View) -> Choice:
         """Read what the next choices depend on. The choices are made after the transaction."""
@@ -137,8 +143,9 @@ class AskTell(Opened):
     @one_thread
     def _choose(self, missing: Missing, ask: Ask, times: list[float], *, own_times: bool) -> tuple[Chosen, ...]:
         """One choice for each time; those made before are pending for the next."""
-        state, made = self._fold.state(missing), []
+        state, made, steps = self._fold.state(missing), [], Steps("n", len(times))
         for at in times:
+            steps.next()
             found = decision(self._fold.policy, state, replace(ask, at=at))
             x = tuple(float(v) for v in found.x)
             made.append(Chosen(x, at, float(found.jitter), own_times))
@@ -198,7 +205,7 @@ class AskTell(Opened):
         return self._told(id, outcome, when, key)
 
     def _told(self, id: str, outcome: Outcome, at: float | None, key: str | None) -> Receipt:
-        return self._receipt(self._log.tell(id, outcome, at, key=key, limit=self.policy.memory))
+        return self.receipt(self._log.tell(id, outcome, at, key=key, limit=self.policy.memory))
 
     def observe(
         self,
@@ -227,7 +234,7 @@ class AskTell(Opened):
         self, params: Params, context: Params | None, outcome: Outcome, at: float | None, key: str | None
     ) -> Receipt:
         x = self.description.point(params, context)
-        return self._receipt(self._log.observe(x, outcome, at, key=key, limit=self.policy.memory))
+        return self.receipt(self._log.observe(x, outcome, at, key=key, limit=self.policy.memory))
 
     def abandon(self, suggestion: Suggestion | str) -> None:
         """Declare that a suggestion will not be tried. If its reward arrives after all, it still counts.
@@ -253,7 +260,36 @@ class AskTell(Opened):
         if (std is not None or repeats != 1) and not getattr(self.policy, "weighs_noise", False):
             raise InvalidInput(f"{self.policy.name} treats all rewards alike; leave out std and repeats, or use auto")
 
-    def _receipt(self, told: Told) -> Receipt:
+    def entry(self, of: str | Params, context: Params | None = None, **given: Any) -> tuple[Log, NewEntry]:
+        """What `tell` of a suggestion's id, or `observe` of parameters, would store, and the log that it is for.
+
+        With `receipt` it is for those who store what was told of several studies in one transaction, as a service does.
+
+        >>> log, entry = study.entry({"price": 10}, reward=98.0)
+        >>> entry.outcome.y
+        98.0
+        """
+        at, key, far = inputs.time(given.pop("at", None)), inputs.key(given.pop("key", None)), given.pop("far", True)
+        meant = inputs.suggestion_id(of) if isinstance(of, str) else self.description.point(of, context)
+        outcome = self._outcome(**(OUTCOME | given))
+        return self._log, NewEntry(meant, outcome, at, key, self.policy.memory, far)
+
+    def check_time(self, at: float) -> None:
+        """Refuse a time that is far from all others of the study, as one in milliseconds is among seconds.
+
+        A service does so with what it is sent, unless the time is confirmed.
+
+        >>> study.check_time(8.0)
+        """
+        self._log.read(lambda view: check_time(view, at))
+
+    def receipt(self, told: Told) -> Receipt:
+        """What `tell` and `observe` return of an entry that was stored.
+
+        >>> log, entry = study.entry({"price": 10}, reward=98.0)
+        >>> study.receipt(log.observe(entry.of, entry.outcome))
+        Receipt(number=7, new=True, in_window=True)
+        """
         in_window = self.policy.remembers(told.number, newest=told.last, newer=told.newer)
         return Receipt(told.number, told.new, in_window)
 
@@ -300,7 +336,7 @@ class AskTell(Opened):
         number = self._number(which)
         if outcome is not None and keep and (held := self._log.outcome(number)) is not None:
             outcome = replace(outcome, measures=held.measures)
-        return self._receipt(self._log.correct(number, outcome, who, why, limit=self.policy.memory))
+        return self.receipt(self._log.correct(number, outcome, who, why, limit=self.policy.memory))
 
     def _number(self, which: int | Suggestion | str) -> int:
         """The number of an observation, which may be given by its suggestion or the suggestion's id."""
@@ -335,3 +371,8 @@ class AskTell(Opened):
 
     def _reading(self, seen: Observation) -> Reading:
         return readings.reading(seen, *self.description.split(seen.x))
+
+
+def _is_of(asked: Asked, at: float | None, pinned: Fixed) -> bool:
+    """Whether a suggestion may be the answer to an ask for this time with these coordinates."""
+    return at in (None, asked.at) and all(math.isclose(asked.x[i], value, abs_tol=1e-9) for i, value in pinned)

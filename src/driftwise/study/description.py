@@ -27,6 +27,7 @@ Fixed = tuple[tuple[int, float], ...]  # coordinates and their values, as an Ask
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
 PATIENCE = 32
 DELTA = 0.05
+MOST_PATIENT = 1000  # as many as one ask may make; what is pending is a part of every choice
 DEFAULTS = {"patience": PATIENCE, "delta": DELTA}
 
 logger = logging.getLogger("driftwise")
@@ -54,7 +55,7 @@ class Description:
         checks.settle(
             self,
             seed=checks.seed,
-            patience=partial(checks.count, least=0),
+            patience=partial(checks.count, least=0, most=MOST_PATIENT),
             limits=as_limits,
             safe=checks.flag,
             delta=checks.probability,

@@ -174,6 +174,15 @@ class Opened:
         return self.description.policy
 
     @property
+    def number(self) -> int:
+        """The number of the study in its file, which stays when it is renamed, and which no other study ever gets.
+
+        >>> study.number
+        1
+        """
+        return self._log.study
+
+    @property
     def space(self) -> Space:
         """The parameters that are chosen.
 

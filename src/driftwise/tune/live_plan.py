@@ -65,7 +65,7 @@ def _is_plain(name: str) -> bool:
 
 def _address(name: str, value: Any) -> None:
     try:
-        parts = urlsplit(value) if isinstance(value, str) and value.isprintable() else None
+        parts = urlsplit(value) if isinstance(value, str) and value.isprintable() and " " not in value else None
         usable = parts is not None and parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:  # brackets that do not match, or a port that is none
         usable = False

@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import methodcaller
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 
 from driftwise.records import Receipt, Suggestion
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import AbandonBody, AskBody, CorrectBody, ObserveBody, RetractBody, TellBody
-from driftwise.service.api.quick import STUDIES
 from driftwise.service.api.replies import SuggestedReply
+from driftwise.service.api.strict import StrictRoute, often
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
+from driftwise.study import Study
 
-router = APIRouter(prefix="/studies/{name}", tags=["ask and tell"])
-often = APIRouter(prefix=f"{STUDIES}/{{name}}", tags=["ask and tell"])  # which `quick` answers
+router = APIRouter(prefix="/studies/{name}", tags=["ask and tell"], route_class=StrictRoute)
 Asks = Annotated[Caller, needs("ask")]
 Tells = Annotated[Caller, needs("tell")]
 Admin = Annotated[Caller, needs("admin")]
+FAR = {"far": False}  # times that are far from all others must be confirmed
 
 
-@often.post("/ask", responses=answers(404, 409))
+@router.post("/ask", responses=answers(404, 409))
 async def ask(request: Request, name: StudyName, body: AskBody, who: Asks) -> SuggestedReply:
     """The next setting to try, or several. Asked again with the same key, the answer is the same."""
     service = service_of(request)
     given = body.model_dump(exclude_unset=True)
-    found: Suggestion | list[Suggestion] = await service.studies.call(name, methodcaller("ask", **given))
-    several = found if isinstance(found, list) else [found]
-    service.audit.note(who.id, "ask", name, several[0].id)
-    return SuggestedReply(suggestions=several)
+    found = await service.studies.call(name, partial(asked, far=given.pop("far", False), **given))
+    service.audit.note(who.id, "ask", name, found[0].id)
+    return SuggestedReply(suggestions=found)
 
 
-@often.post("/tell", responses=answers(404, 409))
+def asked(study: Study, *, far: bool, **given: Any) -> list[Suggestion]:
+    """What a study answers, if the time is not far from all others or is confirmed."""
+    if given.get("at") is not None and not far:
+        study.check_time(given["at"])
+    found = study.ask(**given)
+    return found if isinstance(found, list) else [found]
+
+
+@router.post("/tell", responses=answers(404, 409))
 async def tell(request: Request, name: StudyName, body: TellBody, who: Tells) -> Receipt:
     """Store the outcome of a suggestion, once. The same again changes nothing; a different one is refused."""
     service = service_of(request)
-    given = body.model_dump(exclude_unset=True)
-    receipt = await service.studies.tell(name, **given)
+    given = FAR | body.model_dump(exclude_unset=True)
+    receipt = await service.studies.store_entry(name, given.pop("suggestion"), **given)
     if receipt.new:
         service.audit.note(who.id, "tell", name, str(receipt.number))
     return receipt
 
 
-@often.post("/observe", responses=answers(404, 409))
+@router.post("/observe", responses=answers(404, 409))
 async def observe(request: Request, name: StudyName, body: ObserveBody, who: Tells) -> Receipt:
     """Store the outcome of a setting that was not suggested; with a key once, however often it is sent."""
     service = service_of(request)
-    given = body.model_dump(exclude_unset=True)
-    receipt = await service.studies.observe(name, **given)
+    given = FAR | body.model_dump(exclude_unset=True)
+    receipt = await service.studies.store_entry(name, given.pop("params"), **given)
     if receipt.new:
         service.audit.note(who.id, "observe", name, str(receipt.number))
     return receipt
@@ -81,3 +90,6 @@ async def retract(request: Request, name: StudyName, body: RetractBody, who: Adm
     receipt: Receipt = await service.studies.log(name, methodcaller("retract", given.pop("which"), **given))
     await service.audit.write(who.id, "retract", name, str(receipt.number))
     return receipt
+
+
+OFTEN = {"tell": often(tell, TellBody, Receipt, "tell"), "observe": often(observe, ObserveBody, Receipt, "tell")}

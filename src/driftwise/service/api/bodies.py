@@ -16,7 +16,12 @@ Values = Annotated[
     dict[str, Scalar],
     Field(max_length=20_000, description="Values by the names of parameters.", examples=[{"price": 9.5}]),
 ]
-At = Annotated[float | None, Field(description="The time on your own clock. By default the number of the step.")]
+LATEST = 1e20  # of a time: nanoseconds since 1970 do not reach it for 3,000 years
+At = Annotated[
+    float | None,
+    Field(ge=-LATEST, le=LATEST, description="The time on your own clock. By default the number of the step."),
+]
+Far = Annotated[bool, Field(description="Confirms a time that is far from all others of the study.")]
 Name = Annotated[str, Field(min_length=1, max_length=200, description="1 to 200 printable characters.")]
 Key = Annotated[
     str | None,
@@ -90,6 +95,7 @@ class AskBody(Body):
 
     key: Key = None
     at: At = None
+    far: Far = False
     n: Annotated[int, Field(ge=1, le=1000, description="So many suggestions, which spread out."), WHOLE] | None = None
     context: Context = None
     fixed: Annotated[Values | None, Field(description="Parameters that are not to be chosen.")] = None
@@ -106,9 +112,6 @@ class OutcomeBody(Body):
         dict[str, float] | None, Field(description="What else was measured.", examples=[{"p99_ms": 180.0}])
     ] = None
 
-    def outcome(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("reward", "failed", "std", "repeats", "measures")}
-
 
 class TellBody(OutcomeBody):
     """The outcome of a suggestion."""
@@ -116,6 +119,7 @@ class TellBody(OutcomeBody):
     suggestion: Annotated[str, Field(max_length=200, description="Its id.")]
     key: Key = None
     at: At = None
+    far: Far = False
 
 
 class ObserveBody(OutcomeBody):
@@ -125,6 +129,7 @@ class ObserveBody(OutcomeBody):
     context: Context = None
     key: Key = None
     at: At = None
+    far: Far = False
 
 
 class AbandonBody(Body):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -11,7 +10,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from driftwise.service.access import Caller, needs, still_may
-from driftwise.service.events import StudyEvent
 from driftwise.service.problems import Refused, answers
 from driftwise.service.service import Service, service_of
 from driftwise.service.tokens import FRESH
@@ -43,31 +41,18 @@ async def follow(
 
 
 async def _stream(service: Service, who: Caller, study: str | None) -> AsyncIterator[bytes]:
-    events = service.studies.events(study)
-    waiting: asyncio.Task[StudyEvent] | None = None
-    silent = 0.0  # seconds
+    silent = 0
     try:
         yield b": these are the changes from now on\n\n"
-        while True:
-            waiting = waiting or asyncio.ensure_future(anext(events))
-            done, _ = await asyncio.wait({waiting}, timeout=FRESH)
+        async for event in service.studies.events(study, pause=FRESH):
             if not await still_may(service, who):
                 return
-            if not done:
-                silent += FRESH
-                if silent >= HEARTBEAT:
-                    silent = 0.0
-                    yield b": nothing happened\n\n"
-                continue
-            event, waiting = waiting.result(), None
-            if who.token.covers(event.study) or not event.study:
+            silent = silent + 1 if event is None else 0
+            if event is not None and (who.token.covers(event.study) or not event.study):
                 data = json.dumps({"study": event.study, "counts": as_json(event.counts)})
                 yield f"event: change\ndata: {data}\n\n".encode()
-    except StopAsyncIteration:
-        return
+            elif silent * FRESH >= HEARTBEAT:
+                silent = 0
+                yield b": nothing happened\n\n"
     finally:
-        if waiting is not None:
-            waiting.cancel()
-            await asyncio.wait({waiting})  # until then the iterator is running, and cannot be closed
-        await events.aclose()  # type: ignore[attr-defined]
         service.streams.leave(who.id)

@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from driftwise.errors import InvalidInput
 from driftwise.log import Loaded
 from driftwise.service.access import Caller, StudyName, needs
+from driftwise.service.api import strict
 from driftwise.service.limits import allow
 from driftwise.service.problems import Refused, answers
 from driftwise.service.service import Service, service_of
@@ -133,7 +134,7 @@ async def _lines_of(request: Request, most: int) -> AsyncIterator[bytes]:
 
 def _row(number: int, line: bytes) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = strict.read(line)
     except (ValueError, RecursionError):
         raise InvalidInput(f"row {number} must be a JSON object, got {line[:60].decode(errors='replace')!r}") from None
     if isinstance(row, dict):

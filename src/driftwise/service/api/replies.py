@@ -36,19 +36,6 @@ class SuggestedReply(BaseModel):
     suggestions: list[Suggestion]
 
 
-Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
-
-
-class PredictionReply(BaseModel):
-    """What is expected at a setting. `measures` are means and standard deviations, `holds` probabilities."""
-
-    mean: float
-    std: float
-    works: float
-    measures: dict[str, Pair]
-    holds: dict[str, float]
-
-
 class ManyPredictions(BaseModel):
     """What is expected at each of several settings."""
 

@@ -13,15 +13,19 @@ from driftwise.auto.drift_history import Moment
 from driftwise.log import Correction
 from driftwise.records import Prediction, Recommendation, Suggestion
 from driftwise.service.access import Caller, StudyName, needs
-from driftwise.service.api.bodies import PredictBody, PredictManyBody, RecommendBody
-from driftwise.service.api.replies import CorrectionReply, ManyPredictions, PredictionReply
+from driftwise.service.api.bodies import LATEST, PredictBody, PredictManyBody, RecommendBody
+from driftwise.service.api.replies import CorrectionReply, ManyPredictions
+from driftwise.service.api.strict import StrictRoute
 from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 from driftwise.service.wire import told_correction
 
-router = APIRouter(prefix="/studies/{name}", tags=["what a study says"])
+router = APIRouter(prefix="/studies/{name}", tags=["what a study says"], route_class=StrictRoute)
 Reads = Annotated[Caller, needs("read")]
-Time = Annotated[float | None, Query(allow_inf_nan=False, description="The time on your own clock; now by default.")]
+Time = Annotated[
+    float | None,
+    Query(ge=-LATEST, le=LATEST, allow_inf_nan=False, description="The time on your own clock; now by default."),
+]
 
 
 @router.post("/recommend", responses=answers(404))
@@ -33,15 +37,12 @@ async def recommend(request: Request, name: StudyName, body: RecommendBody, who:
 
 
 @router.post("/predict", responses=answers(404))
-async def predict(request: Request, name: StudyName, body: PredictBody, who: Reads) -> PredictionReply:
+async def predict(request: Request, name: StudyName, body: PredictBody, who: Reads) -> Prediction:
     """What is expected at a setting: the reward, whether it works, and the measures with limits."""
     given = body.model_dump(exclude_unset=True)
     work = methodcaller("predict", given.pop("params"), **given)
     found: Prediction = await service_of(request).studies.call(name, work)
-    measures = {measure: list(pair) for measure, pair in found.measures.items()}
-    return PredictionReply(
-        mean=found.mean, std=found.std, works=found.works, measures=measures, holds=dict(found.holds)
-    )
+    return found
 
 
 @router.post("/predict-many", responses=answers(404))

@@ -8,11 +8,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from driftwise.service.access import COOKIE, SECURE_COOKIE, Caller, needs
 from driftwise.service.api.replies import AuditReply, SessionReply
+from driftwise.service.api.strict import StrictRoute
 from driftwise.service.problems import Refused, answers
 from driftwise.service.service import service_of
 from driftwise.service.sessions import csrf_of
 
-router = APIRouter(tags=["who may do what"])
+router = APIRouter(tags=["who may do what"], route_class=StrictRoute)
 Anyone = Annotated[Caller, needs("read")]
 
 

@@ -15,11 +15,12 @@ from driftwise.service import making
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import NewFork, NewName, NewStudy
 from driftwise.service.api.replies import StudyNames, StudyReply
+from driftwise.service.api.strict import StrictRoute
 from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
 from driftwise.study import Study, Summary
 
-router = APIRouter(tags=["studies"])
+router = APIRouter(tags=["studies"], route_class=StrictRoute)
 Reads = Annotated[Caller, needs("read")]
 Admin = Annotated[Caller, needs("admin")]
 

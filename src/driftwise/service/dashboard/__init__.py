@@ -2,7 +2,7 @@
 
 Read `views` first: it turns a study into small JSON documents, whose size does not depend on the study's length.
 `maps` computes the belief over two parameters and `spans` compares two spans of the log. `pages` computes and keeps
-these documents, apart from the studies that are asked. `routes` serves all of it and the static files: plain ES modules
+these documents. `routes` serves all of it and the static files: plain ES modules
 without a build step, drawn as SVG by `static/chart.js`.
 """
 
@@ -17,6 +17,6 @@ from driftwise.service.service import Service
 
 def install(app: FastAPI, service: Service) -> Pages:
     """Add the dashboard to an app. What is returned ends with the app."""
-    app.state.pages = Pages(service.settings)
+    app.state.pages = Pages(service.settings, service.studies.kept)
     app.include_router(router)
     return app.state.pages

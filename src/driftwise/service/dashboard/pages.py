@@ -1,65 +1,81 @@
-"""What pages show, computed beside the studies that are asked: an ask never waits for a page."""
+"""What pages show, computed once for everybody and beside the studies that are asked: an ask never waits for a page."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
-from driftwise.service.open_studies import OpenStudies, log_of
+from driftwise.log import Counts
+from driftwise.service.choosing import Worker
+from driftwise.service.open_studies import OpenStudies
 from driftwise.service.settings import ServiceSettings
 from driftwise.study import Study
 
 MOST = 500  # documents that are kept; the largest have some ten thousand bytes
 
 Document = dict[str, Any]
+Result = TypeVar("Result")
 
 
 class Pages:
     """Documents of studies, each computed once for all pages until its study changes.
 
-    They come from open studies of their own, whose states the policies of asks never touch. One thread computes all of
-    them, and another one those that take seconds: more would not be faster, as Python runs one at a time, and would
-    take more from everybody else. Whoever waits for a document that is being computed gets that one.
+    One thread computes them. What takes seconds has a process of its own: in a thread it would hold up the tells,
+    because Python runs one thread at a time. Whoever waits for a document that is being computed gets that one, and one
+    that nobody waits for any more is not begun.
     """
 
-    def __init__(self, settings: ServiceSettings) -> None:
-        self._studies = OpenStudies(settings.store, settings.studies)
+    def __init__(self, settings: ServiceSettings, studies: OpenStudies) -> None:
+        self._settings, self._studies = settings, studies
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pages")
-        self._slow = ThreadPoolExecutor(1, thread_name_prefix="slow-pages")
-        self._seconds = settings.seconds
+        self._process = Worker(settings)
         self._kept: LRUCache[Hashable, Document] = LRUCache(MOST)
-        self._lock = threading.Lock()
+        self._jobs: dict[Hashable, tuple[asyncio.Future[Document], int]] = {}  # with how many wait for each
 
     async def start(self) -> None:
-        """The thread starts when it is first needed."""
+        """The thread and the process start when they are first needed."""
 
     async def stop(self) -> None:
-        for each in (self._thread, self._slow):
-            await asyncio.to_thread(each.shutdown, cancel_futures=True)
+        await asyncio.to_thread(partial(self._thread.shutdown, cancel_futures=True))
+        await self._process.stop()
 
     async def document(
         self, name: str, view: Callable[..., Document], *, takes_long: bool = False, **given: Any
     ) -> Document:
         """What `view` makes of the study of this name."""
+        async with asyncio.timeout(self._settings.seconds):
+            about, work = await self._in_thread(name, _state), partial(view, **given)
+            key = (about, view.__qualname__, json.dumps(given, sort_keys=True))
+            if key in self._kept:
+                return self._kept[key]
+            if key not in self._jobs:
+                run = self._process.run if takes_long else self._in_thread
+                self._jobs[key] = asyncio.ensure_future(run(name, work)), 0
+            return await self._found(key)
 
-        def work(study: Study) -> Document:
-            about = (log_of(study).study, study.name, study.describe().counts)
-            key = (*about, view.__qualname__, json.dumps(given, sort_keys=True))
-            with self._lock:
-                found = self._kept.get(key)
-            if found is None:
-                found = view(study, **given)
-                with self._lock:
-                    self._kept[key] = found
-            return found
+    async def _in_thread(self, name: str, work: Callable[[Study], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._studies.run, name, work)
 
-        async with asyncio.timeout(self._seconds):
-            loop = asyncio.get_running_loop()
-            thread = self._slow if takes_long else self._thread
-            return await loop.run_in_executor(thread, self._studies.run, name, work)
+    async def _found(self, key: Hashable) -> Document:
+        job, waiting = self._jobs[key]
+        self._jobs[key] = job, waiting + 1
+        try:
+            found = self._kept[key] = await asyncio.shield(job)
+        finally:
+            job, waiting = self._jobs.pop(key)
+            if waiting > 1:
+                self._jobs[key] = job, waiting - 1
+            else:
+                job.cancel()
+        return found
+
+
+def _state(study: Study) -> tuple[int, str, Counts]:
+    """What a document depends on."""
+    return study.number, study.name, study.describe().counts

@@ -114,12 +114,12 @@ async def over_time(request: Request, name: StudyName, _: Reader) -> JSONRespons
 
 @router.get("/dashboard/studies/{name}/log")
 async def log(request: Request, name: StudyName, _: Reader, before: Number | None = None) -> JSONResponse:
-    return await _aside(request, name, views.log, before=before)
+    return await _answer(request, name, views.log, before=before)
 
 
 @router.get("/dashboard/studies/{name}/compare")
 async def compare(request: Request, name: StudyName, _: Reader, one: str, other: str) -> JSONResponse:
-    return await _aside(request, name, spans.compare, one=_span(one), other=_span(other))
+    return await _answer(request, name, spans.compare, one=_span(one), other=_span(other))
 
 
 async def _answer(request: Request, name: str, view: Callable[..., views.Json], **given: Any) -> JSONResponse:

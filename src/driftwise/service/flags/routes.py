@@ -12,6 +12,7 @@ from pydantic import Field
 from driftwise.errors import NotFoundError
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import Body, Key, Name
+from driftwise.service.api.strict import StrictRoute
 from driftwise.service.flags import tables
 from driftwise.service.flags.assigned import flagged
 from driftwise.service.flags.plan import FlagPlan
@@ -21,7 +22,7 @@ from driftwise.service.problems import answers
 from driftwise.service.service import service_of
 from driftwise.study import inputs
 
-router = APIRouter(tags=["flags"])
+router = APIRouter(tags=["flags"], route_class=StrictRoute)
 Seconds = Annotated[float, Field(gt=0, le=366 * 86400)]
 
 

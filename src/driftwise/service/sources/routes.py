@@ -15,6 +15,7 @@ from driftwise.errors import ConflictError, InvalidInput, NotFoundError
 from driftwise.log import schema
 from driftwise.service.access import Caller, StudyName, needs
 from driftwise.service.api.bodies import Body
+from driftwise.service.api.strict import StrictRoute
 from driftwise.service.identity import named, number_in
 from driftwise.service.problems import answers
 from driftwise.service.service import Service, service_of
@@ -23,7 +24,7 @@ from driftwise.service.sources.loop import LoopState
 from driftwise.study import Study
 from driftwise.tune.live_plan import LivePlan, origin
 
-router = APIRouter(prefix="/studies/{name}", tags=["sources"])
+router = APIRouter(prefix="/studies/{name}", tags=["sources"], route_class=StrictRoute)
 Admin = Annotated[Caller, needs("admin")]
 Seconds = Annotated[float, Field(ge=0, le=7 * 86400)]
 
