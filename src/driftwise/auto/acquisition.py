@@ -1,18 +1,14 @@
-"""The acquisition function: what a setting gives once, and what a discovery gains while the function stays as it is.
+"""The acquisition function: an upper confidence bound of every row, on every scale, in the unit of the reward.
 
-For row e and warp w of the mixture, with H_e steps for which a discovery pays:
+    (1 − π(x)) Σ weight_ew value_w(μ_ew + c b_e σ_ew) + π(x)·(value of far readings)
 
-    (1 − π(x)) Σ weight_ew E[f + H_e (f − best)⁺] + π(x)·(value of far readings),    f = value_w(μ_ew + c σ_ew z)
-
-with z standard normal and `best` the largest mean of a setting that was read. For one Gaussian process another setting
-is preferred to the best one just where that pays off on average. A bound μ + βσ would not know that a cost on the scale
-of logarithms cannot fall far below the best, and would try dear settings for nothing.
+with the exploration bonus b_e that just pays off. A level that moves on its own is part of σ: how large it is beside
+the function is uncertain, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -22,23 +18,14 @@ from driftwise.records import Array
 
 HEARD = 0.98  # share of the weight of the rows that choose
 CLIMBING = 0.95  # the same for climbs in a box
-FAINT = 1e-3  # share of the weight of a warp that is heard
-DEVIATES = np.linspace(-4.0, 4.0, 17)  # at which z is looked at
-DENSITY = np.exp(-0.5 * DEVIATES**2) / np.exp(-0.5 * DEVIATES**2).sum()
 
 
 @dataclass(frozen=True, eq=False)
 class Acquisition:
-    """A score, to be maximised. `width` is c, and `known` are the settings of which `best` is the largest mean."""
+    """A score, to be maximised. `width` is c."""
 
     belief: Mixture
     width: float
-    known: Array
-
-    @cached_property
-    def best(self) -> float:
-        """In standardised rewards."""
-        return float(self.belief.predict(self.known)[0].max()) if len(self.known) else 0.0
 
     def __call__(self, X: Array) -> Array:
         return self._of(X, HEARD, slopes=False)[0]
@@ -53,20 +40,12 @@ class Acquisition:
     def _of(self, X: Array, least: float, *, slopes: bool) -> tuple[Array, Array]:
         belief, total, gradient = self.belief, np.empty(len(X)), np.zeros_like(X)
         for rows, seen in belief.evaluated(X, least):
-            H, share = seen.predictors.horizon[:, None, None], seen.weight / seen.weight.sum()
-            worth, on_mean, on_std = np.zeros(seen.mean.shape[2]), np.zeros_like(seen.mean), np.zeros_like(seen.std)
-            for w in np.flatnonzero(share.sum(axis=(0, 2)) > FAINT).tolist():
-                t = seen.mean[:, w, :, None] + self.width * seen.std[:, w, :, None] * DEVIATES
-                value, slope = belief.window.warps[w].value(t)
-                gain = np.maximum(value - self.best, 0.0)
-                worth += (share[:, w] * ((value + H * gain) @ DENSITY)).sum(axis=0)
-                if slopes:
-                    slope *= 1 + H * (gain > 0)
-                    on_mean[:, w] = share[:, w] * (slope @ DENSITY)
-                    on_std[:, w] = share[:, w] * self.width * (slope @ (DENSITY * DEVIATES))
-            total[rows] = worth
+            wide = self.width * seen.predictors.bonus[:, None, None]
+            value, slope = belief.valued(seen.mean + wide * seen.std)
+            share = seen.weight / seen.weight.sum()
+            total[rows] = (share * value).sum(axis=(0, 1))
             if slopes:
-                gradient[rows] = belief.sloped(X[rows], seen, on_mean, on_std)
+                gradient[rows] = belief.sloped(X[rows], seen, share * slope, share * slope * wide)
         if belief.far is not None:
             pi, dpi = place_rate(belief.window, belief.far[0], X)
             gradient = (1 - pi)[:, None] * gradient + (belief.far[1] - total)[:, None] * dpi

@@ -23,7 +23,7 @@ from scipy.special import stdtr
 from driftwise.auto.data import Observations
 from driftwise.auto.far import place_rate
 from driftwise.auto.follow import covariances
-from driftwise.auto.horizon import horizon
+from driftwise.auto.horizon import bonus
 from driftwise.auto.rows import Row
 from driftwise.auto.sheaf import Sheaf
 from driftwise.auto.window import SHIFT, Readings, in_time
@@ -55,7 +55,7 @@ class Predictors:
     level: Array  # v k_h(now, t_s), the same
     level_variance: Array  # (E,)
     W: Array  # (E, n, n)
-    horizon: Array  # H: (E,)
+    bonus: Array  # (E,)
 
     def heaviest(self, count: int) -> Predictors:
         parts = {each.name: getattr(self, each.name)[:count] for each in fields(self) if each.name != "kernels"}
@@ -166,7 +166,7 @@ class Mixture:
             freedom = seen.predictors.freedom[:, None, None]
             wide = np.sqrt(freedom / np.maximum(freedom - 2, 0.5))
             for node, part in zip(NODES, PARTS, strict=True):
-                value, slope = self._value(seen.mean + node * wide * seen.std)
+                value, slope = self.valued(seen.mean + node * wide * seen.std)
                 weight = part * seen.weight
                 total += (weight * value).sum(axis=(0, 1))
                 squares += (weight * value * value).sum(axis=(0, 1))
@@ -231,7 +231,7 @@ class Mixture:
 
     # --- machinery ----------------------------------------------------------------------------------------------
 
-    def _value(self, t: Array) -> tuple[Array, Array]:
+    def valued(self, t: Array) -> tuple[Array, Array]:
         """Targets (E, w, m) as standardised rewards, and the slopes."""
         each = [warp.value(t[:, w]) for w, warp in enumerate(self.window.warps)]
         return np.stack([v for v, _ in each], axis=1), np.stack([s for _, s in each], axis=1)
@@ -299,7 +299,7 @@ class Mixture:
             level=level * alive,
             level_variance=variance,
             W=self._imagined(window) if self.pending else self.W,
-            horizon=np.array([horizon(row, age) for row, age in zip(rows, ages, strict=True)]),
+            bonus=np.array([bonus(row, age) for row, age in zip(rows, ages, strict=True)]),
         )
 
     def _imagined(self, window: Readings) -> Array:
