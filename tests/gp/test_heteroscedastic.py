@@ -226,7 +226,7 @@ def test_a_ridge_regression_with_weights_is_the_posterior_with_a_linear_kernel()
     seens = [dataclasses.replace(s, std=None if s.std is None else max(s.std, 0.1)) for s in log()]
     ridge = Ridge.prior(2, NOISE)
     for s in seens:
-        ridge = ridge.observe(s)
+        ridge = ridge.plus(np.array(s.x), s.y, weight_of(s, NOISE))
     X, u = np.array([s.x for s in seens]), np.array([weight_of(s, NOISE) for s in seens])
     fresh = Ridge.from_contents(X, np.array([s.y for s in seens]), NOISE, u)
     posterior = fold(Posterior(Linear(), NOISE), seens)

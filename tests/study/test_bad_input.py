@@ -69,7 +69,7 @@ def test_rewards(study, reward):
     with pytest.raises(InvalidInput, match="reward must be") as caught:
         study.tell(study.pending()[0], reward)
     if not isinstance(reward, int) or reward < 10**100:
-        shown = repr(float(reward)) if isinstance(reward, float) else repr(reward)
+        shown = repr(reward.item() if isinstance(reward, np.generic) else reward)
         assert shown[:20] in str(caught.value)
     with pytest.raises(InvalidInput, match="reward must be"):
         study.observe(GOOD, reward)

@@ -21,7 +21,6 @@ STRETCH = 1.3  # the scan reaches beyond the cube by this factor and is cut off:
 RECENT = 16  # the newest anchors are scanned too
 NEARBY = 32  # and so many points around any of them
 STARTS = 8  # climbs, or 2 + 2d if that is more
-ROUGHLY = 0.01  # tolerance of climbs whose ends are snapped to whole numbers
 
 
 class Score(Protocol):
@@ -73,7 +72,7 @@ def climbed(score: Score, space: Cube, points: Array) -> Array:
     if space.continuous.all():
         return _top(score, starts, space)[0]
     # first as if every coordinate were continuous: a whole number may have far to go
-    relaxed, _ = ascend(score, starts, np.ones(space.dim, dtype=bool), tolerance=ROUGHLY)
+    relaxed, _ = ascend(score, starts, np.ones(space.dim, dtype=bool))
     return _walk(score, space, *_top(score, np.vstack([starts, space.snap(relaxed)]), space))
 
 
