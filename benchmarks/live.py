@@ -19,7 +19,7 @@ from dataclasses import dataclass  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy import stats  # noqa: E402
 
-from driftwise.live.effect import Sums, Trial  # noqa: E402
+from driftwise.live.effect import Sums, Comparison  # noqa: E402
 from driftwise.records import Array  # noqa: E402
 
 WORLDS = ("still", "sine", "walk", "log-normal", "t3", "noise that doubles")
@@ -59,7 +59,7 @@ class Verdicts:
 
     worse: Array
     better: Array
-    trial: Trial
+    trial: Comparison
 
 
 def trials(world: World, *, effect: float = 0.0, share: float = 0.5, noisier: bool = False) -> Verdicts:
@@ -67,7 +67,7 @@ def trials(world: World, *, effect: float = 0.0, share: float = 0.5, noisier: bo
     roles = np.random.default_rng([world.seed, 1])
     readings = iter(world)
     before = np.array([next(readings)[0] for _ in range(BEFORE)])
-    trial = Trial.of(before.mean(0), before.std(0, ddof=1))
+    trial = Comparison.of(before.mean(0), before.std(0, ddof=1))
     found = Verdicts(np.zeros(world.runs), np.zeros(world.runs), trial)
     for n, (y, noise) in enumerate(readings, 1):
         role = (roles.random(world.runs) < share) * 1.0
@@ -90,7 +90,7 @@ def widths(world: World) -> tuple[float, float]:
     roles = np.random.default_rng([world.seed, 2])
     readings = iter(world)
     before = np.array([next(readings)[0] for _ in range(BEFORE)])
-    trial, plain = Trial.of(before.mean(0), before.std(0, ddof=1)), Sums()
+    trial, plain = Comparison.of(before.mean(0), before.std(0, ddof=1)), Sums()
     mean, count = before.mean(0), BEFORE
     for y, _ in readings:
         role = (roles.random(world.runs) < 0.5) * 1.0

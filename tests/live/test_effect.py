@@ -11,8 +11,8 @@ from scipy.integrate import quad
 
 from driftwise import at_least, at_most
 from driftwise.live.alarm import Alarm
-from driftwise.live.betting import Bounded, Capital, breach
-from driftwise.live.effect import Level, Sums, Trial
+from driftwise.live.betting import Bets, Capital, breach
+from driftwise.live.effect import Forecasts, Sums, Comparison
 
 
 def readings(n=40, seed=0):
@@ -63,7 +63,7 @@ def test_the_exponential_is_no_more_than_one_on_average():
 def every_assignment(y0, effects, shares):
     """Trials of every way to assign the roles, and how probable each is."""
     roles = np.array(list(itertools.product([0.0, 1.0], repeat=len(y0))))
-    trial = Trial.of(np.zeros(len(roles)), 1.0)
+    trial = Comparison.of(np.zeros(len(roles)), 1.0)
     for role, y, effect, share in zip(roles.T, y0, effects, shares, strict=True):
         trial = trial.after(role, share, y + role * effect)
     return trial, np.where(roles == 1, shares, 1 - np.array(shares)).prod(axis=1)
@@ -110,7 +110,7 @@ def test_the_interval_is_infinite_while_little_is_known():
 
 def test_numbers_and_arrays_agree():
     role, share, y = readings()
-    many, one = Trial.of(np.zeros(3), np.ones(3)), Trial.of(0.0, 1.0)
+    many, one = Comparison.of(np.zeros(3), np.ones(3)), Comparison.of(0.0, 1.0)
     for a, p, each in zip(role, share, y, strict=True):
         many, one = many.after(np.full(3, float(a)), p, np.full(3, each)), one.after(float(a), p, each)
     assert many.evidence(0.1, side=1.0).tolist() == pytest.approx([float(one.evidence(0.1, side=1.0))] * 3, rel=1e-12)
@@ -120,7 +120,7 @@ def test_numbers_and_arrays_agree():
 
 
 def errors(level, noise=1.0, seed=0):
-    rng, fold, found = np.random.default_rng(seed), Level.of(0.0, noise), []
+    rng, fold, found = np.random.default_rng(seed), Forecasts.of(0.0, noise), []
     for each in level + noise * rng.standard_normal(len(level)):
         found.append(each - float(fold.forecast))
         fold = fold.after(each)
@@ -140,7 +140,7 @@ def test_forecasts_follow_the_level(level, most):
 
 
 def test_a_wild_reading_does_not_spoil_the_scale():
-    fold = Level.of(0.0, 1.0)
+    fold = Forecasts.of(0.0, 1.0)
     for each in np.random.default_rng(0).standard_normal(50):
         fold = fold.after(each)
     before = float(fold.variance)
@@ -154,7 +154,7 @@ def test_bets_on_bounded_rewards_cannot_be_expected_to_pay():
     rng = np.random.default_rng(3)
     y0 = rng.choice([0.0, 0.2, 1.0], 10)
     roles = np.array(list(itertools.product([0.0, 1.0], repeat=10)))
-    bets, weight = Bounded(Trial.of(np.full(len(roles), 0.4), 0.3)), 1.0
+    bets, weight = Bets(Comparison.of(np.full(len(roles), 0.4), 0.3)), 1.0
     for role, y, share in zip(roles.T, y0, SHARES, strict=True):
         bets = bets.after(role, share, np.full(len(roles), y), bounds=(0.0, 1.0), above=0.0, below=0.0)
         weight = weight * np.where(role == 1, share, 1 - share)
@@ -163,7 +163,7 @@ def test_bets_on_bounded_rewards_cannot_be_expected_to_pay():
 
 
 def test_bets_find_the_worse_candidate():
-    rng, bets = np.random.default_rng(0), Bounded(Trial.of(0.6, 0.2))
+    rng, bets = np.random.default_rng(0), Bets(Comparison.of(0.6, 0.2))
     for _ in range(400):
         role = float(rng.random() < 0.5)
         y = float(rng.random() < 0.6 - 0.3 * role)
@@ -191,7 +191,7 @@ def test_a_measure_beyond_its_limit_pays():
 
 
 def test_a_candidate_that_turns_bad_is_noticed_long_before_the_mean_says_so():
-    rng, trial, alarm = np.random.default_rng(1), Trial.of(0.0, 1.0), Alarm()
+    rng, trial, alarm = np.random.default_rng(1), Comparison.of(0.0, 1.0), Alarm()
     for n in range(3000):
         role, share = float(rng.random() < 0.5), 0.5
         y = rng.standard_normal() + role * (0.5 if n < 1500 else -1.5)
@@ -206,7 +206,7 @@ def test_a_candidate_that_turns_bad_is_noticed_long_before_the_mean_says_so():
 
 def test_the_alarm_is_silent_at_the_margin():
     rng, runs = np.random.default_rng(2), 50
-    trial, alarm, rung = Trial.of(np.zeros(runs), 1.0), Alarm(), np.zeros(runs, bool)
+    trial, alarm, rung = Comparison.of(np.zeros(runs), 1.0), Alarm(), np.zeros(runs, bool)
     for _ in range(2000):
         role = (rng.random(runs) < 0.25) * 1.0
         y = rng.standard_normal(runs) - 0.1 * role

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.feasible import Limit
-from driftwise.live.effect import Trial
+from driftwise.live.effect import Comparison
 from driftwise.records import Array
 
 STAKES = np.array([0.01, 0.03, 0.1, 0.3, 0.6, 0.9])
@@ -45,16 +45,16 @@ def breach(value: Any, limit: Limit) -> Any:
     return 1 - np.clip(value / limit.low, 0.0, 2.0)
 
 
-class Bounded(NamedTuple):
+class Bets(NamedTuple):
     """A trial whose rewards lie within bounds: bets that the effect is above, and that it is below what is given."""
 
-    trial: Trial
+    trial: Comparison
     above: Capital = Capital()
     below: Capital = Capital()
 
     def after(
         self, role: Any, share: Any, reading: Any, *, bounds: tuple[float, float], above: float, below: float
-    ) -> Bounded:
+    ) -> Bets:
         """After one more reading; the bets are on effects above `above` and below `below`."""
         low, high = bounds
         guess = np.clip(self.trial.forecast(share), low, high)  # a forecast that no reward can reach helps nobody
@@ -65,4 +65,4 @@ class Bounded(NamedTuple):
             return np.maximum(side * score / (most + q * abs(effect)), -1.0)  # rounding
 
         trial = self.trial.after(role, share, reading)
-        return Bounded(trial, self.above.after(gain(above, 1.0)), self.below.after(gain(below, -1.0)))
+        return Bets(trial, self.above.after(gain(above, 1.0)), self.below.after(gain(below, -1.0)))

@@ -112,7 +112,7 @@ FADE = 0.98  # of how well each rate forecast, with every reading
 FAR = 3.0  # standard deviations beyond which an error says no more about a rate, or about the scale
 
 
-class Level(NamedTuple):
+class Forecasts(NamedTuple):
     """The level that is common to both roles, forecast by the rates that forecast best so far."""
 
     levels: Array  # (..., rates)
@@ -120,7 +120,7 @@ class Level(NamedTuple):
     variance: Any  # of a reading about the forecast
 
     @classmethod
-    def of(cls, level: Any, scale: Any) -> Level:
+    def of(cls, level: Any, scale: Any) -> Forecasts:
         """As it is known before a trial: one, or an array of them."""
         each = np.asarray(level, dtype=float)[..., None]
         return cls(each + 0 * RATES, 0 * each + 0 * RATES, np.asarray(scale, dtype=float) ** 2)
@@ -130,40 +130,40 @@ class Level(NamedTuple):
         weights = np.exp(self.losses.min(axis=-1, keepdims=True) - self.losses)
         return (weights * self.levels).sum(axis=-1) / weights.sum(axis=-1)
 
-    def after(self, reading: Any) -> Level:
+    def after(self, reading: Any) -> Forecasts:
         """After a reading, without the effect of its role."""
         reading = np.asarray(reading, dtype=float)
         error = reading[..., None] - self.levels
         loss = np.minimum(error * error / self.variance[..., None], FAR**2) / 2
         own = np.minimum((reading - self.forecast) ** 2, FAR**2 * self.variance)
         variance = np.maximum(self.variance + 0.05 * (own - self.variance), 1e-6 * self.variance)
-        return Level(self.levels + RATES * error, FADE * self.losses + loss, np.maximum(variance, 1e-300))
+        return Forecasts(self.levels + RATES * error, FADE * self.losses + loss, np.maximum(variance, 1e-300))
 
 
 SHRINK = 10.0  # readings without an effect, by which forecasts shrink it
 
 
-class Trial(NamedTuple):
+class Comparison(NamedTuple):
     """A trial so far: what is forecast next, and what the readings said. `eta` is chosen before the first of them."""
 
-    level: Level
+    level: Forecasts
     sums: Sums
     eta: Any
 
     @classmethod
-    def of(cls, level: Any, scale: Any) -> Trial:
+    def of(cls, level: Any, scale: Any) -> Comparison:
         """Before its first reading, from what the incumbent's readings before it were like."""
-        return cls(Level.of(level, scale), Sums(), TIGHT * np.asarray(scale, dtype=float) ** 2 / 4)
+        return cls(Forecasts.of(level, scale), Sums(), TIGHT * np.asarray(scale, dtype=float) ** 2 / 4)
 
     def forecast(self, share: Any) -> Any:
         """Of the next reading, for both roles: (1 − p) m(1) + p m(0), which is all of the forecasts that matters."""
         return self.level.forecast + (1 - share) * self.sums.shrunk(SHRINK)
 
-    def after(self, role: Any, share: Any, reading: Any) -> Trial:
+    def after(self, role: Any, share: Any, reading: Any) -> Comparison:
         """After one more reading. Its forecast comes first: what has seen the reading is no forecast."""
         residual = reading - self.forecast(share)
         level = self.level.after(reading - role * self.sums.shrunk(SHRINK))
-        return Trial(level, self.sums.after(role, share, residual), self.eta)
+        return Comparison(level, self.sums.after(role, share, residual), self.eta)
 
     def evidence(self, effect: Any, *, side: float) -> Any:
         return self.sums.evidence(effect, self.eta, side=side)
