@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from driftwise import at_least, at_most
 from driftwise.live.alarm import Alarm
 from driftwise.live.betting import Bets, Capital, breach
-from driftwise.live.effect import Forecasts, Sums, Comparison
+from driftwise.live.effect import Comparison, Forecasts, Sums
 
 
 def readings(n=40, seed=0):
@@ -58,6 +58,18 @@ def test_the_exponential_is_no_more_than_one_on_average():
         return np.exp(rate * X - rate**2 * (X**2 + 2 * q * u**2) / 6)
 
     assert (p * value((1 - p) * u) + (1 - p) * value(-p * u)).max() <= 1 + 1e-12
+
+
+def test_a_larger_effect_is_no_evidence_for_a_smaller_one():
+    """The same where the candidate is better by `more` than is tested: exactly, at every reading."""
+    sizes, rates = np.r_[-np.logspace(-2, 2, 13), 0, np.logspace(-2, 2, 13)], np.logspace(-3, 2, 40)
+    p, y0, more, rate = np.meshgrid(np.linspace(0.02, 0.98, 25), sizes, np.logspace(-3, 3, 20), rates, indexing="ij")
+    q, total = p * (1 - p), 0.0
+    for role, weight in ((1, p), (0, 1 - p)):
+        d = y0 + role * more
+        X = (role - p) * d
+        total = total + weight * np.exp(-rate * X - rate**2 * (X * X + 2 * q * d * d) / 6)
+    assert total.max() <= 1 + 1e-12
 
 
 def every_assignment(y0, effects, shares):
@@ -154,20 +166,21 @@ def test_bets_on_bounded_rewards_cannot_be_expected_to_pay():
     rng = np.random.default_rng(3)
     y0 = rng.choice([0.0, 0.2, 1.0], 10)
     roles = np.array(list(itertools.product([0.0, 1.0], repeat=10)))
-    bets, weight = Bets(Comparison.of(np.full(len(roles), 0.4), 0.3)), 1.0
+    bets, weight, seen = Bets(), 1.0, Comparison.of(np.full(len(roles), 0.4), 0.3)
     for role, y, share in zip(roles.T, y0, SHARES, strict=True):
-        bets = bets.after(role, share, np.full(len(roles), y), bounds=(0.0, 1.0), above=0.0, below=0.0)
+        bets = bets.after(role, share, np.full(len(roles), y), seen.forecast(share), bounds=(0.0, 1.0))
+        seen = seen.after(role, share, np.full(len(roles), y))
         weight = weight * np.where(role == 1, share, 1 - share)
     for capital in (bets.above, bets.below):
         assert weight @ np.exp(capital.evidence) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_bets_find_the_worse_candidate():
-    rng, bets = np.random.default_rng(0), Bets(Comparison.of(0.6, 0.2))
+    rng, bets = np.random.default_rng(0), Bets()
     for _ in range(400):
         role = float(rng.random() < 0.5)
         y = float(rng.random() < 0.6 - 0.3 * role)
-        bets = bets.after(role, 0.5, y, bounds=(0.0, 1.0), above=-0.02, below=-0.02)
+        bets = bets.after(role, 0.5, y, 0.5, bounds=(0.0, 1.0), above=-0.02, below=-0.02)
     assert bets.below.evidence > math.log(20) > bets.above.evidence
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftwise.feasible import Limit
-from driftwise.live.effect import Comparison
 from driftwise.records import Array
 
 STAKES = np.array([0.01, 0.03, 0.1, 0.3, 0.6, 0.9])
@@ -46,23 +45,29 @@ def breach(value: Any, limit: Limit) -> Any:
 
 
 class Bets(NamedTuple):
-    """A trial whose rewards lie within bounds: bets that the effect is above, and that it is below what is given."""
+    """Bets on readings within bounds: that the effect of a candidate is above, and that it is below what is given."""
 
-    trial: Comparison
     above: Capital = Capital()
     below: Capital = Capital()
 
     def after(
-        self, role: Any, share: Any, reading: Any, *, bounds: tuple[float, float], above: float, below: float
+        self,
+        role: Any,
+        share: Any,
+        reading: Any,
+        forecast: Any,
+        *,
+        bounds: tuple[float, float],
+        above: float = 0.0,
+        below: float = 0.0,
     ) -> Bets:
-        """After one more reading; the bets are on effects above `above` and below `below`."""
+        """After one more reading and the forecast that it had; the bets are on effects above `above`, below `below`."""
         low, high = bounds
-        guess = np.clip(self.trial.forecast(share), low, high)  # a forecast that no reward can reach helps nobody
+        guess = np.clip(forecast, low, high)  # a forecast that no reading can reach helps nobody
         q, most = share * (1 - share), np.maximum(share, 1 - share) * np.maximum(high - guess, guess - low)
 
         def gain(effect: float, side: float) -> Any:
-            score = (role - share) * (reading - guess) - q * effect
+            score = (role - share) * (np.clip(reading, low, high) - guess) - q * effect
             return np.maximum(side * score / (most + q * abs(effect)), -1.0)  # rounding
 
-        trial = self.trial.after(role, share, reading)
-        return Bets(trial, self.above.after(gain(above, 1.0)), self.below.after(gain(below, -1.0)))
+        return Bets(self.above.after(gain(above, 1.0)), self.below.after(gain(below, -1.0)))

@@ -12,10 +12,10 @@ only make them smaller. If the effect is τ, X = (A − p) u, where u = d + (1 �
     exp(λ ΣX − λ² V/2),   V = Σ (X² + 2 q u²)/3
 
 is a supermartingale for every λ, noise and drift (Delyon 2009: exponential inequalities for sums of weakly dependent
-variables), and so is its mixture over λ > 0 with a Gaussian of precision η (Howard, Ramdas, McAuliffe and Sekhon 2021:
-the one-sided normal mixture). It exceeds 1/α at any time with probability α at most. Where the roles differ in
-more than a constant, the same holds for the running mean of the effects with V = ΣX², asymptotically (Waudby-Smith and
-others 2024: time-uniform central limit theory). The larger V is taken.
+variables); for λ > 0 also where no effect is above τ, for λ < 0 where none is below. So is its mixture over λ > 0
+with a Gaussian of precision η (Howard, Ramdas, McAuliffe and Sekhon 2021: the one-sided normal mixture), which exceeds
+1/α at any time with probability α at most. If effects vary about τ, the same holds for their running mean with
+V = ΣX², asymptotically (Waudby-Smith and others 2024: time-uniform central limit theory). The larger V is taken.
 
 All functions work on numbers and, of many trials at once, on arrays.
 """
@@ -159,9 +159,9 @@ class Comparison(NamedTuple):
         """Of the next reading, for both roles: (1 − p) m(1) + p m(0), which is all of the forecasts that matters."""
         return self.level.forecast + (1 - share) * self.sums.shrunk(SHRINK)
 
-    def after(self, role: Any, share: Any, reading: Any) -> Comparison:
-        """After one more reading. Its forecast comes first: what has seen the reading is no forecast."""
-        residual = reading - self.forecast(share)
+    def after(self, role: Any, share: Any, reading: Any, forecast: Any = None) -> Comparison:
+        """After one more reading and its forecast, by default the one of now. One that has seen it is no forecast."""
+        residual = reading - (self.forecast(share) if forecast is None else forecast)
         level = self.level.after(reading - role * self.sums.shrunk(SHRINK))
         return Comparison(level, self.sums.after(role, share, residual), self.eta)
 

@@ -46,7 +46,7 @@ class Live:
     margin: float = 0.0
     alpha: float = 0.05
     better: bool = False
-    guardrails: tuple[tuple[str, Limit], ...] = ()
+    guardrails: Mapping[str, Limit] | tuple[tuple[str, Limit], ...] = ()  # kept as pairs
     bounds: tuple[float, float] | None = None
     steps: tuple[float, ...] = field(default=STEPS)
     patience: int = 2000
@@ -76,7 +76,7 @@ class Live:
         self._check_shares()
         self._check_guardrails()
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
-            raise InvalidInput(f"bounds must be the smallest and the largest reward, got {self.bounds}; for example (0, 1)")
+            raise InvalidInput(f"bounds must be the smallest and the largest reward, got {self.bounds}; as (0, 1)")
         if self.length <= self.settle:
             raise InvalidInput(
                 f"block must be above settle, got block={self.block} and settle={self.settle}: no reading would count"
@@ -97,12 +97,18 @@ class Live:
             )
 
     def _check_guardrails(self) -> None:
-        for name, limit in self.guardrails:
+        for name, limit in self.rails:
             if limit.low is not None and limit.high is not None:
                 raise InvalidInput(f"guardrail {name!r} must have one end, got {limit}; give the more important one")
             at = limit.low if limit.high is None else limit.high
             if at is None or at <= 0:
-                raise InvalidInput(f"guardrail {name!r} must have a limit > 0, got {limit}; measure it from another zero")
+                raise InvalidInput(f"guardrail {name!r} must have a limit > 0, got {limit}; take another zero")
+
+    @property
+    def rails(self) -> tuple[tuple[str, Limit], ...]:
+        """The guardrails, by the name of their measure."""
+        assert isinstance(self.guardrails, tuple)
+        return self.guardrails
 
     @property
     def length(self) -> int:
