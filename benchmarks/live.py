@@ -19,7 +19,7 @@ from dataclasses import dataclass  # noqa: E402
 import numpy as np  # noqa: E402
 from scipy import stats  # noqa: E402
 
-from driftwise.live.effect import Sums, Comparison  # noqa: E402
+from driftwise.live.effect import Comparison, Sums  # noqa: E402
 from driftwise.records import Array  # noqa: E402
 
 WORLDS = ("still", "sine", "walk", "log-normal", "t3", "noise that doubles")

@@ -146,7 +146,7 @@ def test_two_processes_serve_one_rollout(tmp_path):
     two = dw.Study.open("web", path=tmp_path / "web.db")
     serve(one, 20)
     two.propose({"workers": BEST})
-    for chunk in range(12):
+    for chunk in range(18):
         serve(one, 7, seed=chunk), serve(two, 7, seed=100 + chunk)
     assert one.in_force == two.in_force == {"workers": BEST}
     assert one.rollout == two.rollout

@@ -134,6 +134,13 @@ class Guarded(Opened):
             params: the setting.
             why: the reason, which is stored.
             who: your name, which is stored.
+
+        >>> from driftwise import Int, Live
+        >>> study = Study("web", {"workers": Int(1, 9)}, live=Live(incumbent={"workers": 3}, explore=0, approve=True))
+        >>> told = [study.tell(study.ask(), 5 + n % 2) for n in range(8)]
+        >>> study.propose({"workers": 8}, "as in staging", who="bob")
+        >>> study.rollout.state
+        'proposed'
         """
         candidate = self._point(params)
 
@@ -154,15 +161,42 @@ class Guarded(Opened):
             candidate: the setting that you approve; a `ConflictError` if it is the candidate no longer.
             why: the reason, which is stored.
             who: your name, which is stored.
+
+        >>> from driftwise import Int, Live
+        >>> study = Study("web", {"workers": Int(1, 9)}, live=Live(incumbent={"workers": 3}, explore=0, approve=True))
+        >>> told = [study.tell(study.ask(), 5 + n % 2) for n in range(8)]
+        >>> study.propose({"workers": 8}, "as in staging", who="bob")
+        >>> study.approve({"workers": 8}, who="ada")
+        >>> study.rollout.state, study.rollout.share
+        ('on trial', 0.1)
         """
         self._decide(ON_TRIAL, (PROPOSED,), "approve", who, why, candidate)
 
     def reject(self, why: str = "", *, who: str = "", candidate: Params | None = None) -> None:
-        """Reject the candidate that is proposed."""
+        """Reject the candidate that is proposed; `candidate` is the setting that you mean.
+
+        >>> from driftwise import Int, Live
+        >>> study = Study("web", {"workers": Int(1, 9)}, live=Live(incumbent={"workers": 3}, explore=0, approve=True))
+        >>> told = [study.tell(study.ask(), 5 + n % 2) for n in range(8)]
+        >>> study.propose({"workers": 8}, "as in staging", who="bob")
+        >>> study.reject("black Friday")
+        >>> study.rollout.state, study.rollout.why
+        ('rejected', 'black Friday')
+        """
         self._decide(REJECTED, (PROPOSED,), "reject", who, why, candidate)
 
     def roll_back(self, why: str = "", *, who: str = "", candidate: Params | None = None) -> None:
-        """Return to the incumbent from a candidate that is on trial, or from the one that was accepted last."""
+        """Return to the incumbent from a candidate that is on trial, or from the one that was accepted last.
+
+        >>> from driftwise import Int, Live
+        >>> study = Study("web", {"workers": Int(1, 9)}, live=Live(incumbent={"workers": 3}, explore=0, approve=True))
+        >>> told = [study.tell(study.ask(), 5 + n % 2) for n in range(8)]
+        >>> study.propose({"workers": 8}, "as in staging", who="bob")
+        >>> study.approve()
+        >>> study.roll_back("pager", who="ada")
+        >>> study.rollout.state, study.in_force
+        ('rolled back', {'workers': 3})
+        """
         self._decide(ROLLED_BACK, (ON_TRIAL, ACCEPTED), "roll back", who, why, candidate)
 
     def _decide(
