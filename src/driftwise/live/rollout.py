@@ -63,7 +63,7 @@ class Proposal(NamedTuple):
     scale: float
 
 
-class Turns(NamedTuple):
+class Gathered(NamedTuple):
     """Asks in a row that get the same setting: how they were drawn and forecast, and what was told of them so far."""
 
     role: float  # A
@@ -90,7 +90,7 @@ class Progress:
     step: int = 0
     held: int = 0  # blocks of the candidate in this step
     readings: int = 0
-    open: Mapping[int, Turns] = field(default_factory=dict)  # by block
+    open: Mapping[int, Gathered] = field(default_factory=dict)  # by block
     waiting: Mapping[int, int] = field(default_factory=dict)  # number of an ask, and its block
 
     @property
@@ -192,7 +192,7 @@ class Guide:
             if place:  # it began before the trial
                 return course
             role = 1.0 if serving.role == CANDIDATE else 0.0
-            made[block] = Turns(role, serving.share, float(rollout.effect.forecast(serving.share)))
+            made[block] = Gathered(role, serving.share, float(rollout.effect.forecast(serving.share)))
         if place >= self.plan.settle:
             waiting[served.number] = block
         while len(waiting) > WAITING:
@@ -215,7 +215,7 @@ class Guide:
             return replace(course, rollout=replace(rollout, open=made, waiting=waiting))
         return self._counted(course, replace(rollout, open=made, waiting=waiting), turns, told.number)
 
-    def _counted(self, course: Course, rollout: Progress, turns: Turns, number: int) -> Course:
+    def _counted(self, course: Course, rollout: Progress, turns: Gathered, number: int) -> Course:
         """After a block all of whose readings are there."""
         rollout = self._weighed(rollout, turns)
         state, why = self._verdict(rollout)
@@ -227,7 +227,7 @@ class Guide:
         in_force = rollout.proposal.candidate if state == ACCEPTED else course.in_force
         return replace(course, in_force=in_force, rollout=rollout.turned(state, Act(state, number, why=why)))
 
-    def _weighed(self, rollout: Progress, turns: Turns) -> Progress:
+    def _weighed(self, rollout: Progress, turns: Gathered) -> Progress:
         plan, (role, share, forecast, told, rewards, measures) = self.plan, turns
         some, all_ = rollout.failed
         failed = float(len(rewards) < told)

@@ -101,6 +101,8 @@ class Guarded(Opened):
     def rollout(self) -> Rollout | None:
         """The candidate that is proposed or on trial, or the last one that was; None if there was none.
 
+        >>> from driftwise import Int, Live
+        >>> study = Study("web", {"workers": Int(1, 9)}, live=Live(incumbent={"workers": 3}))
         >>> study.rollout is None
         True
         """
