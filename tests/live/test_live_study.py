@@ -11,6 +11,7 @@ import pytest
 import driftwise as dw
 from driftwise.errors import ConflictError, InvalidInput, StoreError
 from driftwise.log import verify
+from driftwise.log.decisions import decisions
 
 SPACE = {"workers": dw.Int(1, 9)}
 BEST = 7
@@ -150,6 +151,27 @@ def test_two_processes_serve_one_rollout(tmp_path):
         serve(one, 7, seed=chunk), serve(two, 7, seed=100 + chunk)
     assert one.in_force == two.in_force == {"workers": BEST}
     assert one.rollout == two.rollout
+
+
+def test_what_followed_from_a_reading_is_dated_once_and_not_read_past(tmp_path, monkeypatch):
+    study = made(tmp_path / "web.db", explore=0.0)
+    serve(study, 20)
+    study.propose({"workers": BEST})
+    serve(study, 250)
+    assert study.rollout.state == "accepted"
+    assert study.rollout.acts[-1].when
+    decided = [made.said["what"] for _, made in study._log.read(decisions)]
+    assert decided == ["proposed", "accepted"]
+    study.roll_back("pager")
+    serve(study, 10)
+    expected, read, after = study.rollout, [], type(study)._after
+    monkeypatch.setattr(
+        type(study), "_after", lambda self, course, each: read.append(each) or after(self, course, each)
+    )
+    again = dw.Study.open("web", path=tmp_path / "web.db")
+    assert (again.rollout, again.in_force) == (expected, {"workers": 3})
+    assert max(each.number for each in read[:-1]) <= expected.acts[-1].number < read[-1].number
+    assert [each.role for each in serve(again, 5)] == ["control"] * 5
 
 
 def test_a_fork_is_served_in_the_same_way():

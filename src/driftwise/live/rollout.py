@@ -22,6 +22,7 @@ from driftwise.rng import Stream, generator
 CONTROL, EXPLORE, CANDIDATE = "control", "explore", "candidate"  # roles of an ask
 PROPOSED, ON_TRIAL, ACCEPTED = "proposed", "on trial", "accepted"  # states of a rollout
 ROLLED_BACK, UNDECIDED, REJECTED = "rolled back", "undecided", "rejected"
+FINAL = (ACCEPTED, ROLLED_BACK, UNDECIDED, REJECTED)
 HOLD = 10  # blocks of the candidate that count before its share grows, or before it is accepted
 WAITING = 256  # asks of a trial without an answer that are waited for
 BY_ITSELF = "driftwise"  # who decides, if it is nobody
@@ -50,7 +51,7 @@ class Act:
     what: str
     number: int
     who: str = BY_ITSELF
-    when: str = ""  # by the wall clock, UTC; of what follows from a reading it is empty
+    when: str = ""  # by the wall clock, UTC; of what follows from a reading it is empty until it is written down
     why: str = ""
 
 
@@ -99,7 +100,12 @@ class Progress:
 
     @property
     def over(self) -> bool:
-        return self.state not in (PROPOSED, ON_TRIAL)
+        return self.state in FINAL
+
+    @property
+    def undated(self) -> bool:
+        """Whether it is over since a reading, and that is not written down yet."""
+        return self.over and not self.acts[-1].when
 
     def turned(self, state: str, act: Act) -> Progress:
         """In another state, by a decision."""
@@ -175,11 +181,15 @@ class Guide:
         return Course(proposal.incumbent, begun)
 
     def decided(self, course: Course, act: Act) -> Course:
-        """After somebody's decision, which `allowed` has checked."""
+        """After a decision that is written down: somebody's, or one that followed from a reading and is dated here."""
         rollout = course.rollout
         assert rollout is not None
-        back = act.what == ROLLED_BACK
-        in_force = rollout.proposal.incumbent if back else course.in_force
+        if rollout.over and act.who == BY_ITSELF:
+            dated = replace(rollout.acts[-1], when=act.when)
+            return replace(course, rollout=replace(rollout, acts=(*rollout.acts[:-1], dated)))
+        in_force = course.in_force if act.what == ON_TRIAL else rollout.proposal.incumbent
+        if act.what == ACCEPTED:
+            in_force = rollout.proposal.candidate
         return replace(course, in_force=in_force, rollout=rollout.turned(act.what, act))
 
     def served(self, course: Course, served: Served) -> Course:

@@ -133,7 +133,7 @@ class AskTell(Guarded):
             raise ConflictError(
                 f"key {key!r} was asked for with another time, context or fixed parameters; use another key"
             )
-        self._look_for_candidates(found, pinned)
+        self._look_after(found, pinned)
         return [self._suggestion(each) for each in found]
 
     def _prepare(self, at: float | None, pinned: Fixed, n: int, view: View) -> Choice:

@@ -15,6 +15,7 @@ from driftwise.live import Live, candidates
 from driftwise.live.rollout import (
     ACCEPTED,
     BY_ITSELF,
+    FINAL,
     ON_TRIAL,
     PROPOSED,
     REJECTED,
@@ -240,12 +241,26 @@ class Guarded(Opened):
         return course
 
     def _begun(self, view: View) -> tuple[Mark, Course]:
-        for mark, made in reversed(decisions(view)):
-            if made.said["what"] == PROPOSED:
-                return mark, self._after(Course(()), made)
+        """Where to follow it from. What came after the last rollout was over is not read: it changes nothing."""
+        known = decisions(view)
+        first = max((i for i, (_, made) in enumerate(known) if made.said["what"] == PROPOSED), default=None)
+        course, later = Course(self._point(self._live.incumbent)), list[Decided]()
+        if first is not None:
+            mark, begun = known[first]
+            later = [made for _, made in known[first + 1 :]]
+            over = next((i for i, made in enumerate(later) if made.said["what"] in FINAL), None)
+            course = self._after(course, begun)
+            if over is None:
+                return mark, course
+            for each in told_since(view, mark):
+                course = self._after(course, each)
+                if each == later[over]:
+                    break
+            later = later[over + 1 :]
         last = last_asked(view)
-        course = Course(self._point(self._live.incumbent))
-        return view.mark, course if last is None else self._after(course, last)
+        for entry in (*later, *(() if last is None else (last,))):
+            course = self._after(course, entry)
+        return view.mark, course
 
     def _after(self, course: Course, each: Asked | Observation | Decided) -> Course:
         if isinstance(each, Asked):
@@ -263,11 +278,20 @@ class Guarded(Opened):
 
     # --- candidates ---------------------------------------------------------------------------------------------
 
-    def _look_for_candidates(self, asked: Sequence[Asked], pinned: Fixed) -> None:
-        """Now and then, after an ask: propose the setting that is better by the belief, if there is one."""
+    def _look_after(self, asked: Sequence[Asked], pinned: Fixed) -> None:
+        """After an ask: date a rollout that is over; now and then propose the setting that is better by the belief."""
+        rollout = self._followed[1].rollout if self._followed is not None else None
+        if rollout is not None and rollout.undated:
+            self._log.decide(self._dated)
         turns = [each.serving.turn for each in asked if each.serving is not None]
         if any(turn % EVERY == EVERY - 1 for turn in turns):
             self._look(asked[-1], pinned)
+
+    def _dated(self, view: View) -> dict[str, Any] | None:
+        rollout = self._course(view).rollout
+        if rollout is None or not rollout.undated:
+            return None  # by another process
+        return self._said(rollout.state, BY_ITSELF, rollout.acts[-1].why)
 
     @one_thread
     def _look(self, asked: Asked, pinned: Fixed) -> None:
