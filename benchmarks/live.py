@@ -106,9 +106,9 @@ def widths(world: World) -> tuple[float, float]:
 
 def _one_by_one(sums: Sums, etas: Array) -> Iterator[tuple[Sums, float]]:
     for i, eta in enumerate(etas):
-        one, overlap, product, squares, spread = sums
-        parts = [tuple(float(np.broadcast_to(c, etas.shape)[i]) for c in each) for each in (squares, spread)]
-        yield Sums(one, float(np.broadcast_to(overlap, etas.shape)[i]), float(product[i]), *parts), float(eta)
+        numbers = [float(np.broadcast_to(each, etas.shape)[i]) for each in sums[:4]]
+        parts = [tuple(float(np.broadcast_to(c, etas.shape)[i]) for c in each) for each in sums[4:]]
+        yield Sums(*numbers, *parts), float(eta)
 
 
 def limit(wrong: float, runs: int) -> float:

@@ -38,7 +38,8 @@ def test_evidence_is_the_mixture_of_martingales(effect, side):
     q = p * (1 - p)
     X = (role - p) * d - q * effect
     u = d + (1 - role - p) * effect
-    V = max((X * X).sum(), (X * X + 2 * q * u * u).sum() / 3)
+    own, others = (X[role] ** 2).sum() / role.sum(), (X[~role] ** 2).sum() / (~role).sum()
+    V = max((X * X).sum() + 2 * (own + others), (X * X + 2 * q * u * u).sum() / 3)
     eta = 5.0
 
     def density(rate):

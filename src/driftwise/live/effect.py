@@ -15,7 +15,8 @@ is a supermartingale for every λ, noise and drift (Delyon 2009: exponential ine
 variables); for λ > 0 also where no effect is above τ, for λ < 0 where none is below. So is its mixture over λ > 0
 with a Gaussian of precision η (Howard, Ramdas, McAuliffe and Sekhon 2021: the one-sided normal mixture), which exceeds
 1/α at any time with probability α at most. If effects vary about τ, the same holds for their running mean with
-V = ΣX², asymptotically (Waudby-Smith and others 2024: time-uniform central limit theory). The larger V is taken.
+V = ΣX², asymptotically (Waudby-Smith and others 2024: time-uniform central limit theory); of a role with few readings
+FEW more are added, as large as its mean. The larger V is taken: a larger one is always right.
 
 All functions work on numbers and, of many trials at once, on arrays.
 """
@@ -31,6 +32,7 @@ from scipy.special import log_ndtr
 from driftwise.records import Array
 
 TIGHT = 8.0  # η in variances of a reading: the interval is tightest at about 200 readings, half of them the candidate's
+FEW = 2.0  # readings of a role by which the sum of its squares is taken to be too small
 HALVINGS = 60  # of an interval's end
 
 
@@ -38,9 +40,11 @@ class Sums(NamedTuple):
     """What the readings of a trial say about the effect: polynomials in τ. Each is a number, or an array of trials."""
 
     readings: Any = 0.0
+    candidates: Any = 0.0  # of these, the candidate's
     overlap: Any = 0.0  # Σ q
     product: Any = 0.0  # Σ (A − p) d
     squares: Any = (0.0, 0.0, 0.0)  # Σ X²: coefficients of 1, τ and τ²
+    own: Any = (0.0, 0.0, 0.0)  # the same over the candidate's readings
     spread: Any = (0.0, 0.0, 0.0)  # Σ q u²
 
     def after(self, role: Any, share: Any, residual: Any) -> Sums:
@@ -51,10 +55,12 @@ class Sums(NamedTuple):
         spread = (q * residual * residual, 2 * q * residual * other, q * other * other)
         return Sums(
             self.readings + 1,
+            self.candidates + role,
             self.overlap + q,
             self.product + product,
-            tuple(a + b for a, b in zip(self.squares, squares, strict=True)),
-            tuple(a + b for a, b in zip(self.spread, spread, strict=True)),
+            _plus(self.squares, squares),
+            _plus(self.own, squares, role),
+            _plus(self.spread, spread),
         )
 
     @property
@@ -69,8 +75,10 @@ class Sums(NamedTuple):
     def evidence(self, effect: Any, eta: Any, *, side: float) -> Any:
         """log of the martingale against `effect` or less (side 1), against `effect` or more (side −1)."""
         total = side * (self.product - self.overlap * effect)
-        squares, spread = _at(self.squares, effect), _at(self.spread, effect)
-        variance = np.maximum(squares, (squares + 2 * spread) / 3) + eta
+        squares, own, spread = (_at(each, effect) for each in (self.squares, self.own, self.spread))
+        others = np.maximum(self.readings - self.candidates, 1)
+        few = FEW * (own / np.maximum(self.candidates, 1) + np.maximum(squares - own, 0) / others)
+        variance = np.maximum(squares + few, (squares + 2 * spread) / 3) + eta
         z = total / np.sqrt(variance)
         return math.log(2) + 0.5 * np.log(eta / variance) + 0.5 * z * z + log_ndtr(z)
 
@@ -97,6 +105,10 @@ class Sums(NamedTuple):
             middle = (low + high) / 2
             low, high = (low, middle) if found(middle) else (middle, high)
         return centre - side * high
+
+
+def _plus(sums: Any, more: Any, times: Any = 1.0) -> Any:
+    return tuple(a + times * b for a, b in zip(sums, more, strict=True))
 
 
 def _at(coefficients: Any, effect: Any) -> Any:
