@@ -52,13 +52,13 @@ def show_rollout(study: Study) -> Answer:
     """
     found, in_force = study.rollout, study.in_force
     data = {"in_force": dict(in_force), "rollout": None if found is None else _for_scripts(found)}
-    first = ("In force: ", (setting(in_force), "bold"))
+    first = ["In force: ", (setting(in_force), "bold")]
     if found is None:
         return data, [first, "There was no candidate yet."]
     rows = [(act.what, str(act.number), act.who, _when(act.when), act.why) for act in found.acts]
     return data, [
         first,
-        ("Candidate: ", (setting(found.candidate), "bold"), f", {found.state}: {found.share:.0%} of the asks."),
+        ["Candidate: ", (setting(found.candidate), "bold"), f", {found.state}: {found.share:.0%} of the asks."],
         f"Its effect on the reward is {found.effect:.4g} so far, {_known(found)}, by {found.readings} readings.",
         show.table("", ("state", "after number", "who", "when (UTC)", "why"), rows, words=(0, 2, 3, 4)),
     ]
@@ -105,7 +105,7 @@ def _said(study: Study) -> Answer:
     found, in_force = study.rollout, study.in_force
     assert found is not None
     data = {"in_force": dict(in_force), "rollout": _for_scripts(found)}
-    return data, [((setting(found.candidate), "bold"), f" is {found.state}; in force is {setting(in_force)}.")]
+    return data, [[(setting(found.candidate), "bold"), f" is {found.state}; in force is {setting(in_force)}."]]
 
 
 def _known(found: Rollout) -> str:
