@@ -10,7 +10,7 @@ export MKL_NUM_THREADS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo live test test-all test-everything test-compiled test-integrations test-lowest test-newest smoke-lowest \
-	smoke-newest coverage check lint types docs pictures dist dist-everywhere bench bench-peers schemathesis clean
+	smoke-newest coverage check lint types docs pictures dist dist-everywhere bench bench-live bench-peers schemathesis clean
 
 # What is installed is compiled when it is first imported: much of it never is. That is half the time of an installation.
 PIP := bin/pip install --quiet --disable-pip-version-check --no-compile
@@ -112,6 +112,10 @@ dist-everywhere: dist
 bench: .venv/ready .venv-bench/ready
 	.venv/$(PIP) -c constraints.txt -e '.[fast]'
 	$(BIN)/python -m benchmarks
+
+# Is a candidate judged rightly while the world drifts? Some minutes.
+bench-live: .venv/ready
+	$(BIN)/python -m benchmarks.live
 
 # The peers beside ours: make bench-peers SUITE=drift-zoo CASES='box2d/*' SEEDS=5 ARGS='--peers optuna-tpe'
 bench-peers: .venv/ready $(PEERS)/ready

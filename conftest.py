@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 SLOW = {"live-service.md", "price.md", "radio.md", "researcher.md"}  # pages, which have no place for a mark
-HOMES = ("driftwise.study.opening.", "driftwise.study.ask_tell.", "driftwise.study.study.")
+HOMES = ("driftwise.study.opening.", "driftwise.study.ask_tell.", "driftwise.study.study.", "driftwise.study.rollouts.")
 
 
 def pytest_collection_modifyitems(items):

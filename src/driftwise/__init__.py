@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from driftwise.gp.kernels import RBF, Kernel, Linear, Matern, Product, Scaled, Sum
     from driftwise.gp.posterior import Posterior
     from driftwise.lab.run import run
+    from driftwise.live import Live
     from driftwise.policies import BasePolicy, Decision, policy
     from driftwise.records import Array, Ask, Observation
     from driftwise.rng import generator
@@ -37,6 +38,7 @@ __all__ = [
     "Kernel",
     "Limit",
     "Linear",
+    "Live",
     "Matern",
     "Observation",
     "Posterior",
@@ -61,6 +63,7 @@ _HOMES = {
     "gp.kernels": ("RBF", "Kernel", "Linear", "Matern", "Product", "Scaled", "Sum"),
     "gp.posterior": ("Posterior",),
     "lab.run": ("run",),
+    "live": ("Live",),
     "policies": ("BasePolicy", "Decision", "policy"),
     "records": ("Array", "Ask", "Observation"),
     "rng": ("generator",),

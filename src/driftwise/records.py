@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +104,18 @@ class Ask:
     allowed: Allowed | None = None  # None: every setting of the space
 
 
+class Serving(NamedTuple):
+    """How an ask of a live system is served: its role, and with what probability it would be the candidate's.
+
+    >>> Serving("control", share=0.1, turn=7).role
+    'control'
+    """
+
+    role: str  # "control", "explore" or "candidate"
+    share: float  # of those asks that are not the policy's own choices; 0 if no candidate is on trial
+    turn: int  # of all asks of the study, from 0
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """The answer of a study to `ask`: try `params` now, then tell the reward under this `id`.
@@ -120,6 +132,7 @@ class Suggestion:
     x: Point = field(repr=False)
     context: Params | None = None  # the values that were given with the ask
     stored: bool = True
+    role: str | None = None  # "control", "explore" or "candidate" if the study has `live=`
 
 
 @dataclass(frozen=True, slots=True)

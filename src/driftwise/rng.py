@@ -20,6 +20,7 @@ class Stream(IntEnum):
     RESTRICTED = 5
     EQUALS = 6
     DESIGN = 7
+    ROLE = 8
 
 
 def generator(seed: int, number: int = 0, stream: Stream = Stream.POLICY) -> np.random.Generator:

@@ -10,8 +10,9 @@ import pytest
 
 from contracts.store import arrived, at, everything, never
 from driftwise.errors import ConflictError, NotFoundError, StoreError
-from driftwise.log import FAILED, Chosen, NewObservation, Outcome, outcome_of
-from driftwise.records import Observation
+from driftwise.log import FAILED, Chosen, Decided, NewObservation, Outcome, outcome_of
+from driftwise.log.decisions import decisions, last_asked, told_since
+from driftwise.records import Observation, Serving
 
 RICH = Outcome(1.5, std=0.1 + 0.2, repeats=20, measures=(("p99 ms", 180.0), ("cost", 1 / 3)))
 
@@ -168,6 +169,26 @@ class EntriesContract:
         with pytest.raises(NotFoundError, match="has no reward to correct"):
             log.correct(1, Outcome(1.0))
         assert everything(log)[0].corrected == 0
+
+    def test_decisions_are_entries_that_count_for_nothing(self, store):
+        log = store.create("a", "{}")
+        observed(log, 2)
+        before, counts = log.read(lambda view: (view.mark, view.counts))
+        log.decide(lambda view: {"what": "one", "after": view.counts.last})
+        log.decide(lambda view: None)
+        serving = Serving("candidate", 0.25, 0)
+        asked = log.ask("k", lambda view: lambda: (Chosen((0.5,), 3.0, serving=serving),), 1000)
+        log.decide(lambda view: {"what": "two"})
+        for each in (log, self.again(store).open("a")):
+            (first, one), (_, two) = each.read(decisions)
+            assert (one, two) == (Decided(2, {"what": "one", "after": 2}), Decided(3, {"what": "two"}))
+            assert each.read(lambda view: list(told_since(view, before))) == [one, asked, two]
+            assert each.read(lambda view, first=first: list(told_since(view, first))) == [asked, two]
+            assert each.read(last_asked) == asked
+            assert asked.serving == each.ask("k", never, 1000).serving == serving
+            assert everything(each)[0] == replace(counts, last=3, asked=1)
+            with pytest.raises(StoreError, match="Was a backup restored"):
+                each.read(lambda view, first=first: list(told_since(view, replace(first, chain=first.chain + 1))))
 
     def test_the_numbers_that_were_corrected_since(self, store):
         log = store.create("a", "{}")

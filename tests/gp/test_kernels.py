@@ -7,6 +7,7 @@ from hypothesis import given
 from sklearn.gaussian_process import kernels as sk
 
 from driftwise.errors import InvalidInput
+from driftwise.gp.difference import Difference
 from driftwise.gp.kernels import RBF, Empirical, Level, Linear, Matern, Product, Scaled, Stretched, Sum, check_bounded
 from driftwise.gp.time_kernels import Forgetting, SpaceTime
 from driftwise.log import codec
@@ -241,3 +242,38 @@ def test_a_number_that_is_no_variance_is_refused(bad):
 def test_kernels_can_be_compared_and_hashed():
     assert RBF([0.1, 0.2]) == RBF((0.1, np.float64(0.2)))
     assert len({RBF(1), RBF(1.0), Matern(1.5, 1), Sum(RBF(1), Linear())}) == 3
+
+
+# --- differences to an incumbent --------------------------------------------------------------------------------------
+
+AT = (0.1, -0.4, 0.7)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.9), Linear(), Sum(Matern(1.5, 0.8), Level(2.0))], ids=repr)
+def test_the_kernel_of_differences_is_their_covariance(kernel):
+    X, at = points(0, 12), np.array([AT])
+    whole = kernel(np.vstack([X, at]), np.vstack([X, at]))
+    apart = np.hstack([np.eye(12), -np.ones((12, 1))])  # f(x) − f(x₀)
+    found = Difference(kernel, AT)
+    np.testing.assert_allclose(found(X, X), apart @ whole @ apart.T, atol=1e-13)
+    np.testing.assert_allclose(found.diagonal(X), np.diag(apart @ whole @ apart.T), atol=1e-13)
+    assert np.linalg.eigvalsh(found(X, X)).min() > -1e-12
+
+
+def test_the_incumbent_differs_from_itself_by_nothing():
+    kernel, at = Difference(RBF(0.4), AT), np.array([AT])
+    assert kernel.diagonal(at).tolist() == [0.0]
+    assert not kernel(at, points(0, 5)).any()
+
+
+def test_the_gradient_of_differences():
+    kernel = Difference(RBF(0.9), AT)
+    X, Y = points(2, 4), points(3, 5)
+    for i, x in enumerate(X):
+        for j, y in enumerate(Y):
+            expected = finite_difference(lambda z, y=y: kernel(z[None], y[None])[0, 0], x)
+            np.testing.assert_allclose(kernel.gradient(X, Y)[i, j], expected, atol=1e-8)
+
+
+def test_the_kernel_of_differences_is_stored():
+    assert codec.loads(codec.dumps(Difference(RBF(0.4), AT) + Level(1.0))) == Difference(RBF(0.4), AT) + Level(1.0)

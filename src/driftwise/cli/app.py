@@ -23,6 +23,7 @@ FILES = {
     "environments": "lists",
     "suites": "suites",
     "study": "study",
+    "rollout": "rollout",
     "fleet": "fleet",
     "store": "store",
     "tune": "tune",

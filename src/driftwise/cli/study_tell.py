@@ -177,7 +177,7 @@ def correct(
       driftwise study correct prices 12 31.5 --why "the decimal point was missing"
     """
     details: dict[str, Any] = {"failed": failed, "std": std, "repeats": repeats, "measures": parse.measures(measures)}
-    made = study.correct(which, reward, who=_user(who), why=why, **details)
+    made = study.correct(which, reward, who=login_name(who), why=why, **details)
     return _receipt(made, f"Observation {made.number} is corrected", "had this outcome already")
 
 
@@ -185,7 +185,7 @@ def correct(
 @on_study
 def retract(study: Study, which: Which, why: Why = "", who: Who = None) -> Answer:
     """Declare that an observation should not count. It stays in the log, and `study correct` brings it back."""
-    made = study.retract(which, who=_user(who), why=why)
+    made = study.retract(which, who=login_name(who), why=why)
     return _receipt(made, f"Observation {made.number} is retracted", "was retracted before")
 
 
@@ -205,7 +205,7 @@ def corrections(study: Study) -> Answer:
     return data, [show.table("", header, rows, words=range(6))]
 
 
-def _user(given: str | None) -> str:
+def login_name(given: str | None) -> str:
     """The login name unless another is given; nothing where there is none, as in some containers."""
     if given is not None:
         return given

@@ -56,6 +56,7 @@ def in_context(study: Study, given: Sequence[str] | None) -> dict[str, Any] | No
 
 def suggestion_for_scripts(s: Suggestion) -> dict[str, Any]:
     made = {"id": s.id, "number": s.number, "params": dict(s.params), "at": s.at, "key": s.key}
+    made |= {} if s.role is None else {"role": s.role}
     return made if s.context is None else made | {"context": dict(s.context)}
 
 

@@ -209,7 +209,7 @@ def _live(name: str, apply: str, measures: Sequence[str], query: str, settle: fl
     """A system that runs, as --apply and --measure say."""
     try:
         from driftwise.tune.live import System
-        from driftwise.tune.live_attempt import Live
+        from driftwise.tune.live_attempt import LiveSystem
     except ImportError:
         raise missing_extra("serve", "httpx (for --apply)") from None
     kind, _, target = apply.partition(":")
@@ -221,7 +221,7 @@ def _live(name: str, apply: str, measures: Sequence[str], query: str, settle: fl
     folder, target = os.path.split(os.path.abspath(target)) if kind == "file" else (None, target)
     if folder is not None and not os.path.isdir(folder):
         raise InvalidInput(f"there is no folder {folder} for the file of --apply; make it first")
-    return Live(System(name, LivePlan(address, query, kind, target, settle, average), folder))
+    return LiveSystem(System(name, LivePlan(address, query, kind, target, settle, average), folder))
 
 
 def _check_direction(reward: Reward, minimize: bool) -> None:

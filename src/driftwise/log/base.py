@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from driftwise.records import Observation, Point, alike
+from driftwise.records import Observation, Point, Serving, alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Asked:
     at: float
     x: Point
     jitter: float = 0.0
+    serving: Serving | None = None  # of a live system
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class Chosen:
     at: float
     jitter: float = 0.0
     own_time: bool = True  # else the time follows from the number under which it is stored
+    serving: Serving | None = None
 
 
 Choice = Callable[[], tuple[Chosen, ...]]  # computes the choices from data that are already read, one or several
@@ -129,6 +132,14 @@ class Correction:
     who: str
     when: str  # by the wall clock, UTC
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision about a live system, as JSON has it, and the largest number before it."""
+
+    number: int
+    said: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from driftwise.policies.own import a_policy_class, is_frozen
 # where descriptions are made; a package stands for the modules it imports
 SHARED = (
     "gp.kernels",
+    "gp.difference",
     "gp.factors",
     "policies.beliefs.features",
     "gp.time_kernels",
@@ -35,7 +36,7 @@ SHARED = (
     "theory.information",
     "theory.widths",
 )
-ROOMS = (*SHARED, "policies", "auto.policy", "feasible")
+ROOMS = (*SHARED, "policies", "auto.policy", "feasible", "live.plan")
 
 
 def dumps(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 The body of a suggestion or an observation has a version, the number of coordinates, two numbers (the time, and the
 jitter or the reward), the coordinates, and if there is more to say JSON. Numbers are float64, little-endian. The body
-of a correction is JSON.
+of a correction or a decision is JSON.
 
 The upper half of `chain` is a checksum of the entry itself, so that a damaged one is noticed whenever it is read. The
 lower half is chained over all entries up to it and begins with the study's description, so that a missing, moved or
@@ -19,9 +19,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from driftwise.errors import StoreError
-from driftwise.log.base import Asked, Correction, Mark, Outcome, observation_of
+from driftwise.log.base import Asked, Correction, Decided, Mark, Outcome, observation_of
 from driftwise.log.schema import CORRECTED
-from driftwise.records import Observation, Point
+from driftwise.records import Observation, Point, Serving
 
 ADVICE = "restore it from a copy, or see what is damaged with: driftwise study check"
 
@@ -117,7 +117,9 @@ def _unpacked(body: bytes) -> tuple[float, float, Point, dict[str, Any] | None]:
 
 def asked_body(asked: Asked, batch: int | None) -> bytes:
     """A suggestion; `batch` says of the first of several that were made together how many."""
-    more = {"id": asked.id} if batch is None else {"id": asked.id, "batch": batch}
+    more: dict[str, Any] = {"id": asked.id} if batch is None else {"id": asked.id, "batch": batch}
+    if asked.serving is not None:
+        more["live"] = asked.serving
     return _packed(asked.at, asked.jitter, asked.x, more)
 
 
@@ -125,7 +127,8 @@ def asked_in(entry: LogEntry) -> Asked:
     """The suggestion of an entry."""
     at, jitter, x, more = _unpacked(entry.body)
     assert more is not None
-    return Asked(entry.number, more["id"], more["id"] if entry.key is None else entry.key, at, x, jitter)
+    key, serving = more["id"] if entry.key is None else entry.key, more.get("live")
+    return Asked(entry.number, more["id"], key, at, x, jitter, serving and Serving(*serving))
 
 
 def batch_in(entry: LogEntry) -> int:
@@ -169,6 +172,15 @@ def corrected_in(entry: LogEntry) -> Corrected:
     said = body["outcome"]
     outcome = None if said is None else _outcome(said.pop("y"), said)
     return Corrected(entry.number, body["of"], outcome, body["who"], body["when"], body["why"])
+
+
+def decided_body(made: Decided) -> bytes:
+    return _ENCODER.encode({"after": made.number, "said": made.said}).encode()
+
+
+def decided_in(entry: LogEntry) -> Decided:
+    body = json.loads(entry.body)
+    return Decided(body["after"], body["said"])
 
 
 def corrected_numbers(entries: Iterable[LogEntry]) -> list[int]:

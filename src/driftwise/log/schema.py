@@ -38,7 +38,7 @@ studies = sa.Table(
     sqlite_autoincrement=True,
 )
 
-ASKED, OBSERVED, ABANDONED, CORRECTED = 0, 1, 2, 3  # kinds of entries
+ASKED, OBSERVED, ABANDONED, CORRECTED, DECIDED = range(5)  # kinds of entries
 
 entries = sa.Table(
     "entries",
@@ -46,7 +46,9 @@ entries = sa.Table(
     sa.Column("study", Integer, sa.ForeignKey(studies.c.study), primary_key=True),
     sa.Column("seq", Integer, primary_key=True, autoincrement=False),  # from 1, in the order in which they were written
     sa.Column("kind", Integer, nullable=False),
-    sa.Column("number", Integer, nullable=False),  # of the suggestion or observation; of a correction its ordinal
+    sa.Column(
+        "number", Integer, nullable=False
+    ),  # of the suggestion or observation; of a correction its ordinal, of a decision `seq`
     sa.Column("key", sa.Text),  # that a user gave
     sa.Column("body", sa.LargeBinary, nullable=False),  # as `entries` writes it
     sa.Column("chain", Integer, nullable=False),  # a checksum of this entry, and one chained over all up to it

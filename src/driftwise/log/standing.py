@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from driftwise.log import entries
-from driftwise.log.base import Asked, Correction, Counts, Mark
+from driftwise.log.base import Asked, Correction, Counts, Decided, Mark
 from driftwise.log.entries import LogEntry
-from driftwise.log.schema import ABANDONED, ASKED, CORRECTED, OBSERVED, studies
+from driftwise.log.schema import ABANDONED, ASKED, CORRECTED, DECIDED, OBSERVED, studies
 from driftwise.records import Observation
 
 Awaiting = tuple[tuple[int, int], ...]  # ordinal and number, oldest first
@@ -75,6 +75,10 @@ class Standing:
             corrected=made.ordinal,
         )
         return replace(self, counts=counts)._with(CORRECTED, made.ordinal, None, entries.corrected_body(made))
+
+    def decides(self, said: Mapping[str, Any]) -> Step:
+        """After this decision about a live system."""
+        return self._with(DECIDED, self.mark.seq + 1, None, entries.decided_body(Decided(self.counts.last, said)))
 
     def _with(self, kind: int, number: int, key: str | None, body: bytes) -> Step:
         entry = entries.after(self.mark, kind, number, key, body)

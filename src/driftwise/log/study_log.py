@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -171,6 +171,17 @@ class Log:
         keyed = all(entry.key is not None for entry in entries)
         return self._write(lambda view: loading.load(view, entries, first), again=keyed)
 
+    # --- decisions ----------------------------------------------------------------------------------------------
+
+    def decide(self, made: Callable[[View], Mapping[str, Any] | None]) -> None:
+        """Store the decision that `made` returns for the log as it is then; nothing if it returns None."""
+
+        def work(view: View) -> None:
+            if (said := made(view)) is not None:
+                telling.write(view.connection, [view.standing.decides(said)])
+
+        self._write(work, again=False)
+
     # --- corrections --------------------------------------------------------------------------------------------
 
     def correct(
@@ -249,7 +260,7 @@ class _New:
             id = f"{number}-{self.token}"
             at = time_of_next(number, newest) if moved and not each.own_time else each.at
             key = self.key if self.key is not None and not made else id
-            made.append(Asked(number, id, key, at, each.x, each.jitter))
+            made.append(Asked(number, id, key, at, each.x, each.jitter, each.serving))
         return tuple(made)
 
     def is_in(self, stored: Sequence[Asked]) -> bool:

@@ -12,7 +12,7 @@ from driftwise.errors import DriftwiseError
 from driftwise.log import entries, open_store
 from driftwise.log.base import BEGINNING, Correction, Counts, Outcome, outcome_of
 from driftwise.log.entries import LogEntry, asked_in, corrected_in, observed_in
-from driftwise.log.schema import ABANDONED, ASKED, OBSERVED, studies
+from driftwise.log.schema import ABANDONED, ASKED, CORRECTED, OBSERVED, studies
 from driftwise.log.standing import STANDING, Standing, standing_in
 from driftwise.log.stores import Store
 from driftwise.log.view import View
@@ -78,7 +78,7 @@ def _counted(stored: Standing, read: list[LogEntry]) -> Counts:
         elif entry.kind == ABANDONED:
             abandoned.add(number)
             now, _ = now.abandons(number)
-        else:
+        elif entry.kind == CORRECTED:
             ordinal, number, after, *said = corrected_in(entry)
             if number not in holds:
                 raise entries.damaged(f"correction {ordinal} is of an observation that it does not have")

@@ -200,8 +200,13 @@ class View:
         """
         if mark == self.mark:
             return News([], [])
+        read = list(self.written_since(mark))
+        seen = [observed_in(entry) for entry in read if entry.kind == OBSERVED]
+        return News(self._held(seen), entries.corrected_numbers(read))
+
+    def written_since(self, mark: Mark) -> Iterator[LogEntry]:
         try:
-            read = list(self.written_after(mark))
+            yield from self.written_after(mark)
         except StoreError:
             if mark.seq and not self._has(mark):
                 raise StoreError(
@@ -210,8 +215,6 @@ class View:
                     "from it"
                 ) from None
             raise
-        seen = [observed_in(entry) for entry in read if entry.kind == OBSERVED]
-        return News(self._held(seen), entries.corrected_numbers(read))
 
     def _has(self, mark: Mark) -> bool:
         found = self._read(_AFTER, seq=mark.seq - 1, limit=1) if mark.seq <= self.mark.seq else []
@@ -363,6 +366,7 @@ _AFTER = _entry.where(_E.seq > sa.bindparam("seq")).order_by(_E.seq).limit(_limi
 _LAST = (
     _entry.where(_observed, _E.number > _n, _E.number < sa.bindparam("below")).order_by(_E.number.desc()).limit(_limit)
 )
+LAST_ASKED = _entry.where(_E.kind == ASKED).order_by(_E.number.desc()).limit(1)
 _of_study = sa.and_(_E.study == sa.bindparam("s"), _observed)
 _NTH = (
     sa.select(_E.number)

@@ -22,8 +22,8 @@ from driftwise.records import Ask, Observation, Params, Receipt, Suggestion, tim
 from driftwise.replay import Missing
 from driftwise.study import inputs, readings
 from driftwise.study.description import Fixed
-from driftwise.study.opening import Opened
 from driftwise.study.readings import Reading
+from driftwise.study.rollouts import Guarded, Roles
 
 MOST = 1000  # suggestions of one ask
 OUTCOME = {"reward": None, "failed": False, "std": None, "repeats": 1, "measures": None}
@@ -31,7 +31,7 @@ OUTCOME = {"reward": None, "failed": False, "std": None, "repeats": 1, "measures
 logger = logging.getLogger("driftwise")
 
 
-class AskTell(Opened):
+class AskTell(Guarded):
     """A study as far as asking, telling and correcting go. `Study` adds what it says.
 
     `ask`, `tell`, `observe`, `abandon` and `correct` check what they are given. What they then do, `_asked`, `_told`,
@@ -124,6 +124,8 @@ class AskTell(Opened):
     def _asked(
         self, key: str | None, at: float | None, context: Params | None, fixed: Params | None, n: int | None
     ) -> list[Suggestion]:
+        if fixed is not None and self.description.live is not None:
+            raise InvalidInput("fixed cannot be given where roles say which setting is served; leave it out, or live")
         pinned, patience = self.description.pins(context, fixed), self.description.patience
         prepare = partial(self._prepare, at, pinned)
         found = self._log.ask_many(key, partial(prepare, 1 if n is None else n), patience, 1 if n is None else n)
@@ -131,6 +133,7 @@ class AskTell(Opened):
             raise ConflictError(
                 f"key {key!r} was asked for with another time, context or fixed parameters; use another key"
             )
+        self._look_after(found, pinned)
         return [self._suggestion(each) for each in found]
 
     def _prepare(self, at: float | None, pinned: Fixed, n: int, view: View) -> Choice:
@@ -138,17 +141,27 @@ class AskTell(Opened):
         ask, missing = self._next(view, at, pinned), self._fold.missing(view)
         newest = view.newest() if n > 1 and at is None else None
         times = [ask.at] + [ask.at if at is not None else time_of_next(ask.number + i, newest) for i in range(1, n)]
-        return lambda: self._choose(missing, ask, times, own_times=at is not None)
+        roles = self._roles(view)
+        return lambda: self._choose(missing, ask, times, roles, own_times=at is not None)
 
     @one_thread
-    def _choose(self, missing: Missing, ask: Ask, times: list[float], *, own_times: bool) -> tuple[Chosen, ...]:
+    def _choose(
+        self, missing: Missing, ask: Ask, times: list[float], roles: Roles | None, *, own_times: bool
+    ) -> tuple[Chosen, ...]:
         """One choice for each time; those made before are pending for the next."""
-        state, made, steps = self._fold.state(missing), [], Steps("n", len(times))
+        state, made, steps = None, list[Chosen](), Steps("n", len(times))
         for at in times:
             steps.next()
-            found = decision(self._fold.policy, state, replace(ask, at=at))
-            x = tuple(float(v) for v in found.x)
-            made.append(Chosen(x, at, float(found.jitter), own_times))
+            served = None if roles is None else roles.serve()
+            if served is not None and served.setting is not None:
+                x, jitter = (*served.setting, *(value for _, value in ask.fixed)), 0.0
+            else:
+                state = self._fold.state(missing) if state is None else state
+                found = decision(self._fold.policy, state, replace(ask, at=at))
+                x, jitter = tuple(float(v) for v in found.x), float(found.jitter)
+            if roles is not None and served is not None:
+                roles = roles.after(served, ask.number, x)
+            made.append(Chosen(x, at, jitter, own_times, None if served is None else served.serving))
             ask = replace(ask, number=ask.number + 1, pending=(*ask.pending, x))
         return tuple(made)
 
@@ -199,6 +212,7 @@ class AskTell(Opened):
         """
         id = inputs.suggestion_id(suggestion)
         outcome, when, key = self._outcome(reward, failed, std, repeats, measures), inputs.time(at), inputs.key(key)
+        self._check_guardrails(outcome)
         if isinstance(suggestion, Suggestion) and not suggestion.stored:
             when = suggestion.at if when is None and not math.isnan(suggestion.at) else when
             return self._observed(suggestion.params, suggestion.context, outcome, when, key or id)
@@ -272,6 +286,8 @@ class AskTell(Opened):
         at, key, far = inputs.time(given.pop("at", None)), inputs.key(given.pop("key", None)), given.pop("far", True)
         meant = inputs.suggestion_id(of) if isinstance(of, str) else self.description.point(of, context)
         outcome = self._outcome(**(OUTCOME | given))
+        if isinstance(of, str):
+            self._check_guardrails(outcome)
         return self._log, NewEntry(meant, outcome, at, key, self.policy.memory, far)
 
     def check_time(self, at: float) -> None:
@@ -367,7 +383,8 @@ class AskTell(Opened):
 
     def _suggestion(self, asked: Asked) -> Suggestion:
         params, context = self.description.split(asked.x)
-        return Suggestion(asked.id, asked.number, params, asked.at, asked.key, asked.x, context)
+        role = None if asked.serving is None else asked.serving.role
+        return Suggestion(asked.id, asked.number, params, asked.at, asked.key, asked.x, context, role=role)
 
     def _reading(self, seen: Observation) -> Reading:
         return readings.reading(seen, *self.description.split(seen.x))

@@ -16,9 +16,10 @@ from driftwise import checks
 from driftwise.errors import ConflictError, InvalidInput, NotFoundError, StoreError
 from driftwise.feasible import Feasible, Limit, as_limits
 from driftwise.gp.past import negated
+from driftwise.live import Live
 from driftwise.log import Log, codec, without_password
 from driftwise.policies import AnyPolicy, check_restrictable
-from driftwise.records import Params, Point
+from driftwise.records import Ask, Params, Point
 from driftwise.spaces import Box, Candidates, Joint, Space, Where, as_space, in_context, joint, pinned, split
 from driftwise.study import given as settings_given
 from driftwise.study.readings import Reading, as_row
@@ -48,6 +49,7 @@ class Description:
     start: Point | None = None  # a setting known to be safe, as the policy sees it
     delta: float = DELTA
     context: Box | None = None
+    live: Live | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.direction, str) or self.direction not in SIGNS:
@@ -63,6 +65,8 @@ class Description:
         self.feasible  # noqa: B018  # what contradicts itself is refused now
         if self.context is not None:
             check_restrictable(self.policy, "context")
+        if self.live is not None:
+            check_live(self.live, self)
 
     @property
     def sign(self) -> float:
@@ -150,6 +154,8 @@ class Description:
             made["context"] = dict(self.context.parameters)
         if self.start is not None:
             made["start"] = self.split(self.start)[0]
+        if self.live is not None:
+            made["live"] = self.live
         made |= {"space": self.space if space is None else space}
         if policy is not None:
             made["policy"] = policy
@@ -196,6 +202,19 @@ def described(space: Any, policy: Any, options: Mapping[str, Any], settings: Map
     if start is not None:
         parts["start"] = _begin(made.space, inside, start)
     return Description(made, said, **parts, context=inside)
+
+
+def check_live(live: Any, about: Description) -> None:
+    """Refuse live operation whose incumbent is no setting of the study, or that could not find a candidate."""
+    if not isinstance(live, Live):
+        raise InvalidInput(f"live must be Live(incumbent={{...}}), got {checks.shown(live)}")
+    try:
+        about.space.to_unit(live.incumbent)
+        if about.rules is not None and about.context is None:
+            about.rules.check(live.incumbent)
+        about.policy.belief(about.policy.start(), Ask(1, 1.0))
+    except InvalidInput as error:
+        raise InvalidInput(f"live: {error}") from None
 
 
 def _context(given: Any) -> Box:

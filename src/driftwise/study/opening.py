@@ -10,6 +10,7 @@ from typing import Any, Self
 from driftwise import checks
 from driftwise.errors import InvalidInput
 from driftwise.feasible import Limit
+from driftwise.live import Live
 from driftwise.log import Counts, Log, Store, open_store, without_password
 from driftwise.policies import AnyPolicy
 from driftwise.records import Params
@@ -61,6 +62,7 @@ class Opened:
         start: Params | None = None,
         delta: float | None = None,
         context: Any = None,
+        live: Live | None = None,
         token: str | None = None,
         timeout: float | None = None,
         **options: Any,
@@ -74,7 +76,7 @@ class Opened:
             "where": where,
             "limits": limits,
         }
-        settings |= {"safe": safe, "start": start, "delta": delta, "context": context}
+        settings |= {"safe": safe, "start": start, "delta": delta, "context": context, "live": live}
         given = {part: value for part, value in settings.items() if value is not None}
         self._make(name, described(space, policy, options, given), path, token=token, timeout=timeout)
 

@@ -44,6 +44,7 @@ class Study(AskTell):
         start: the setting to begin with if `safe`, which must be safe.
         delta: the probability with which a limit may be broken if `safe`.
         context: parameters that are given with every ask and not chosen. docs/constraints.md explains these.
+        live: how a live system is served: an incumbent, and candidates on trial. docs/rollouts.md explains it.
         token: who you are, if `path` is an address.
         timeout: seconds that a call of the service may take in all, with what is tried again; 10 by default.
         **options: the options of the policy.

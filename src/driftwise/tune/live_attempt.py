@@ -20,7 +20,7 @@ from driftwise.tune.loop import Attempted, Say
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveSystem:
     """The system."""
 
     system: System
@@ -29,7 +29,7 @@ class Live:
     def check(self, names: Sequence[str], *, all_of_them: bool) -> None:
         """Any parameters will do."""
 
-    def measuring(self, names: Sequence[str]) -> Live:
+    def measuring(self, names: Sequence[str]) -> LiveSystem:
         if names:
             raise InvalidInput(
                 f"a system that runs has one reward and no measures; {names[0]!r:.80} must have no limit"
