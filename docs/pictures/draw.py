@@ -1,4 +1,4 @@
-"""The pictures of docs/drift-in-five-pictures.md and one of docs/auto.md, in light and dark: docs/pictures/draw.py"""
+"""The pictures of docs/drift-in-five-pictures.md, docs/auto.md and one of docs/gallery.md, in light and dark."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.patches import FancyBboxPatch
 
 import driftwise as dw
+from driftwise.auto.policy import MATERN, ROUGH, SMOOTH
 from driftwise.cli.study_pictures import moved
 from driftwise.environments import Gaussian
 from driftwise.lab import regrets
-from driftwise.plots.style import Theme, papers, png, single
+from driftwise.plots.style import Theme, blank, dress, papers, png, single
+from driftwise.records import Ask, Observation
 
 IMAGES = Path(__file__).parents[1] / "images"
 T, JUMP, SEEDS = 200, 120, 5
@@ -24,6 +27,10 @@ STEPS = np.arange(1, T + 1)
 LINE = dw.Candidates(np.linspace(0, 1, 101))
 NOISE = Gaussian(0.1)
 GIVEN = {"kernel": dw.RBF(0.2), "noise": 0.01}
+UNIT = {"x": dw.Float(0, 1)}
+ACROSS = np.linspace(0, 1, 301)
+EDGE, READ = 0.7, 24  # where a cost falls off a cliff, and how often it is read
+HAPPENS, ENDS = 40, 50  # the number of a strange reading, and of the last
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,174 @@ def noticed() -> tuple[list[Any], list[Any]]:
     return watched().drift_history(60), watched().changes(since=0)
 
 
+# --- how auto works ---------------------------------------------------------------------------------------------------
+
+
+def cost(x: Any) -> Any:
+    """11 to 15, and 20 times that beyond the edge."""
+    smooth = 13 + 2 * np.sin(7 * x + 2.2) + 4 * (x - 0.4) ** 2
+    return np.where(x > EDGE, 20 * smooth, smooth)
+
+
+@cache
+def fallen() -> tuple[dw.Study, dw.Study]:
+    """`auto`, and one Gaussian process that is told the same readings."""
+    study = dw.Study("cliff", UNIT, direction="minimize", seed=0)
+    other = dw.Study("cliff", UNIT, policy="gp-ucb", direction="minimize", seed=0)
+    for t in range(1, READ + 1):
+        asked = study.ask()
+        read = float(cost(asked.params["x"])) * (1 + 0.3 * NOISE.draw(0, t))
+        study.tell(asked, read)
+        other.observe(asked.params, read)
+    return study, other
+
+
+def intervals() -> dict[str, tuple[Any, Any]]:
+    """The ends of the 95% intervals of both."""
+    study, other = fallen()
+    belief: Any = study.belief()
+    location, scale = belief.units
+    low, high = belief.interval(ACROSS[:, None], 0.95)  # of minus the cost
+    mean, std = other.predict_many([{"x": float(x)} for x in ACROSS])
+    return {
+        "One Gaussian process": (mean - 1.96 * std, mean + 1.96 * std),
+        "auto": (-location - scale * high, -location - scale * low),
+    }
+
+
+def cliff(theme: Theme) -> Any:
+    """Two beliefs about one cost, all of it and below the edge."""
+    figure, seen = blank(7.2, 4.6, theme), list(fallen()[0].observations())
+    rows = figure.subplots(2, 2, sharex=True, sharey="row", height_ratios=(3, 2))
+    for j, (name, (low, high)) in enumerate(intervals().items()):
+        for i, axes in enumerate(rows[:, j]):
+            dress(
+                axes, theme, title=name * (not i), x="setting" * i, y=("cost", "cost, enlarged")[i] * (not j), grid="y"
+            )
+            colour = theme.colour(1 if j else 0)
+            axes.fill_between(ACROSS, low, high, color=colour, alpha=0.28, linewidth=0, label="95% interval")
+            for part in (ACROSS <= EDGE, ACROSS > EDGE):
+                axes.plot(ACROSS[part], cost(ACROSS[part]), color=theme.ink, linewidth=1.3)
+            axes.plot([o.params["x"] for o in seen], [o.reward for o in seen], ".", color=theme.ink, markersize=5)
+            axes.set_ylim(*((-130, 430), (0, 32))[i])
+            axes.set_xlim(0, 1)
+    keys: dict[str, Any] = {"the truth": {"linewidth": 1.3}, f"{READ} readings": {"marker": ".", "linewidth": 0}}
+    for label, looks in keys.items():
+        rows[0, 1].plot([], [], color=theme.ink, label=label, **looks)
+    rows[0, 1].legend(frameon=False, labelcolor=theme.ink, fontsize=8.5, loc="upper left")
+    return figure
+
+
+@dataclass(frozen=True)
+class Sudden:
+    """A function that is another one at reading HAPPENS: from then on, or for this reading only."""
+
+    stays: bool
+
+    def observe(self, n: int, x: float) -> float:
+        new = n == HAPPENS or (self.stays and n > HAPPENS)
+        return (1.2 - 4 * (x - 0.2) ** 2 if new else 2 - 4 * (x - 0.6) ** 2) + NOISE.draw(0, n)
+
+
+@cache
+def told(stays: bool) -> tuple[list[float], list[Any]]:
+    """The readings, and the rows of `auto` after each."""
+    policy, world, readings, rows = dw.policy("auto", UNIT), Sudden(stays), list[float](), list[Any]()
+    state = policy.start()
+    for n in range(1, ENDS + 1):
+        [x] = policy.choose(state, Ask(n, float(n)))
+        readings.append(world.observe(n, float(x)))
+        state = policy.update(state, Observation(n, float(n), (float(x),), readings[-1]))
+        rows.append(state.followed)
+    return readings, rows
+
+
+def explained(followed: Any) -> tuple[float, float]:
+    """The weight of an error at HAPPENS, and of a new function or another level since then."""
+    weights, sheaf, place = followed.weights.sum(axis=1), followed.sheaf, followed.window.data.place(HAPPENS)
+    if place == len(followed.window):
+        return 0.0, 0.0
+    wrong = sheaf.labels[:, place] & (sheaf.judged.share[:, place] < 0.5)
+    return float(weights @ wrong), float(weights @ [row.date == HAPPENS for row in sheaf.rows])
+
+
+def sudden(theme: Theme) -> Any:
+    """The same strange reading, once wrong and once true."""
+    figure, numbers = blank(7.2, 3.9, theme), np.arange(1, ENDS + 1)
+    panels = figure.subplots(2, 2, sharex=True, sharey="row", height_ratios=(1, 1))
+    for j, (stays, name) in enumerate({False: "One wrong reading", True: "A new function"}.items()):
+        readings, rows = told(stays)
+        above, below = panels[:, j]
+        dress(above, theme, title=name, y="reward" * (not j), grid="y")
+        above.plot(numbers, readings, ".-", color=theme.muted, linewidth=0.8, markersize=5)
+        above.plot(HAPPENS, readings[HAPPENS - 1], "o", color=theme.colour(0), markersize=6)
+        dress(below, theme, x="reading", y="weight" * (not j), grid="y")
+        wrong, new = np.array([explained(each) for each in rows]).T
+        below.plot(numbers, wrong, "o-", color=theme.colour(0), markersize=3.5, label=f"an error at {HAPPENS}")
+        below.plot(numbers, new, "s-", color=theme.colour(1), markersize=3.5, label=f"a change at {HAPPENS}")
+        above.set_xlim(HAPPENS - 14, ENDS + 0.5)
+        below.set_ylim(-0.05, 1.08)
+    panels[1, 0].legend(frameon=False, labelcolor=theme.ink, fontsize=8.5, loc="center left")
+    return figure
+
+
+def explanations(followed: Any) -> list[tuple[str, str, str, float]]:
+    """Kernel, time, what happened, and weight of the heaviest rows; those that differ in noise alone are one."""
+    sheaf, numbers, found = followed.sheaf, followed.window.data.numbers, dict[tuple[str, str, str], float]()
+    kernels = [f"Matérn-5/2, {s}" for s in MATERN] + [f"RBF, {s}" for s in SMOOTH] + [f"Matérn-1/2, {s}" for s in ROUGH]
+    wrong = sheaf.labels & (sheaf.judged.share < 0.5)
+    for row, its, weight in zip(sheaf.rows, wrong, followed.weights.sum(axis=1), strict=True):
+        errors = f"{', '.join(map(str, numbers[its]))} are errors" if its.any() else "nothing"
+        happened = f"new function at {row.since}" if row.since else f"new level at {row.shift}" if row.shift else errors
+        moves = getattr(row.time, "epsilon", None)
+        time = "smooth" if moves is None else f"forgets {100 * moves:g}%" if moves else "still"
+        key = kernels[row.kernel], time, happened
+        found[key] = found.get(key, 0.0) + float(weight)
+    heaviest = sorted(found.items(), key=lambda each: -each[1])
+    return [(*key, weight) for key, weight in heaviest]
+
+
+def flow(theme: Theme) -> Any:
+    """From a reading to a choice, with a true table between: that of `told(True)` after its second strange reading."""
+    figure, table = blank(7.6, 3.3, theme), explanations(told(True)[1][HAPPENS])
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 76), ylim=(0, 33))
+    axes.set_axis_off()
+    box(axes, theme, (1, 10.5, 11.5, 9), "a reading", "setting,\nreward,\ntime")
+    box(axes, theme, (16, 26.5, 41, 5.5), "proposals", "by a search, every 16 readings; after a surprise, a change")
+    box(axes, theme, (16, 4.5, 41, 19), "the table")
+    box(axes, theme, (60.5, 15.5, 14.5, 8), "what it says", "intervals, drift,\nchanges, cycles,\nerrors")
+    box(axes, theme, (60.5, 4.5, 14.5, 8), "its choice", "the setting of\nmost value, by\nall rows")
+    columns = 17, 27.5, 36, 49.5
+    for x, head in zip(columns, ("kernel", "time", "what happened", "weight"), strict=True):
+        axes.text(x, 19, head, fontsize=7.5, color=theme.muted)
+    for i, (*words, weight) in enumerate(table[:5]):
+        y = 17 - 2.1 * i
+        for x, word in zip(columns, words, strict=False):
+            axes.text(x, y - 0.4, word, fontsize=8, color=theme.ink)
+        axes.barh(y, max(6.5 * weight, 0.1), left=columns[-1], height=1.3, color=theme.colour(1))
+    axes.text(17, 6.2, f"… and {len(table) - 5} more", fontsize=8, color=theme.muted, va="center")
+    for path in (
+        [(12.5, 15), (16, 15)],
+        [(36.5, 26.5), (36.5, 23.5)],
+        [(57, 19.5), (60.5, 19.5)],
+        [(57, 8.5), (60.5, 8.5)],
+        [(67.75, 4.5), (67.75, 2), (6.75, 2), (6.75, 10.5)],
+    ):
+        *_, before, end = path
+        axes.plot(*zip(*path, strict=True), color=theme.muted, linewidth=1)
+        looks = {"arrowstyle": "-|>", "color": theme.muted, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", end, before, arrowprops=looks)
+    return figure
+
+
+def box(axes: Any, theme: Theme, place: tuple[float, float, float, float], title: str, text: str = "") -> None:
+    x, y, width, height = place
+    looks: dict[str, Any] = {"facecolor": "none", "edgecolor": theme.muted, "linewidth": 0.9}
+    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.8", **looks))
+    axes.text(x + 1, y + height - 1.6, title, fontsize=9, fontweight="bold", color=theme.ink, va="center")
+    axes.text(x + 1, y + height - 2.8, text, fontsize=8, color=theme.ink, va="top")
+
+
 def pictures(theme: Theme) -> Iterator[tuple[str, Any]]:
     yield "drift-1-world", strip(theme, None, "What every price would earn, day by day")
     yield "drift-2-still", strip(theme, still(), "GP-UCB: everything counts for ever")
@@ -134,6 +309,9 @@ def pictures(theme: Theme) -> Iterator[tuple[str, Any]]:
     yield "drift-4-auto", strip(theme, adaptive(), "auto: how fast it forgets is learned")
     yield "drift-5-regret", curves(theme)
     yield "auto-drift", moved(*noticed(), "deng-abrupt", theme)
+    yield "auto-table", flow(theme)
+    yield "auto-cliff", cliff(theme)
+    yield "auto-sudden", sudden(theme)
 
 
 def main() -> None:
