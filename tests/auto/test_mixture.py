@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from driftwise.auto.acquisition import HEARD, Acquisition
@@ -73,8 +74,13 @@ def test_one_row_on_the_identity_is_a_gaussian_process_with_students_t():
     low, high = belief.interval(X, 0.9)
     np.testing.assert_allclose(low, t.ppf(0.05), atol=1e-9)
     np.testing.assert_allclose(high, t.ppf(0.95), atol=1e-9)
-    bound = mean + 0.7 * belief.predictors.bonus[0] * np.sqrt(b / a * variance)
-    np.testing.assert_allclose(Acquisition(belief, 0.7)(X), bound, rtol=1e-9)
+    C = KERNELS[0](X, X) - k.T @ np.linalg.solve(A, k)
+    best, at = mean.max(), int(np.argmax(mean))
+    left = np.maximum(np.diag(C) - C[at] ** 2 / C[at, at], 1e-12) * (1 + CAUTION / belief.window.places)
+    sd = 0.7 * np.sqrt(b / a * left)  # if the function is known where it is best
+    gain = (mean - best) * norm.cdf((mean - best) / sd) + sd * norm.pdf((mean - best) / sd)  # expected improvement
+    worth = mean + belief.predictors.horizon[0] * gain
+    np.testing.assert_allclose(Acquisition(belief, 0.7, X)(X), worth, atol=0.06 * worth.std())
     gain = 0.5 * np.linalg.slogdet(A / 0.03)[1]
     assert belief.information_gain == pytest.approx(gain)
 
@@ -128,7 +134,7 @@ def test_gradients_are_those_of_finite_differences(belief, monkeypatch):
     mean, std, dmean, dstd = belief.predict_gradient(X)
     np.testing.assert_allclose((mean, std), belief.predict(X), rtol=1e-9)
     monkeypatch.setattr("driftwise.auto.acquisition.CLIMBING", HEARD)
-    score = Acquisition(belief, 0.8)
+    score = Acquisition(belief, 0.8, X[:3])
     value, slope = score.gradient(X)
     np.testing.assert_allclose(value, score(X), rtol=1e-9)
     for i, x in enumerate(X):
@@ -184,14 +190,14 @@ def test_where_readings_were_far_it_is_avoided():
     y = data.y - 1e4 * over
     sheaf = sheaf_of(replace(data, y=y), [row(1, TIMES[0])])
     belief = Mixture(sheaf, inverses(sheaf)[0], np.full((1, 2), 0.5), 61.0)
-    corner, away = Acquisition(belief, 0.8)(np.array([[0.15, 0.15], [0.6, 0.9]]))
+    corner, away = Acquisition(belief, 0.8, data.X)(np.array([[0.15, 0.15], [0.6, 0.9]]))
     assert corner < away - 100
 
 
 def test_large_blocks_of_settings_are_the_same_as_small_ones(monkeypatch):
     belief = mixture(far=(11,))
     many = np.random.default_rng(1).random((40, 2))
-    score = Acquisition(belief, 0.8)
+    score = Acquisition(belief, 0.8, many[:3])
     whole = belief.predict(many), score(many), belief.interval(many, 0.9)
     monkeypatch.setattr("driftwise.auto.mixture.BLOCK", 1000)
     again = belief.predict(many), score(many), belief.interval(many, 0.9)
@@ -204,7 +210,7 @@ def test_nothing_read_is_the_prior():
     mean, std = belief.predict(X)
     np.testing.assert_allclose(mean, 0.0, atol=1e-12)
     assert (std > 1).all()
-    assert np.isfinite(Acquisition(belief, 0.8).gradient(X)[1]).all()
+    assert np.isfinite(Acquisition(belief, 0.8, X[:0]).gradient(X)[1]).all()
     assert belief.information_gain == 0.0
     assert belief.noise > 0
 

@@ -8,7 +8,8 @@ Read the modules in this order; each imports only those before it.
 4. `weights`: fixed share, and how rows enter at their dates.
 5. `pieces`: work done a little at a time; `search`: the greedy loop that proposes, weighs and drops; `follow`: the
    heaviest rows between two searches. A change is noticed here: `Following.after` adds rows with a date.
-6. `horizon`: the exploration bonus; `mixture`: the belief of all rows; `acquisition`: the function that is maximised.
+6. `horizon`: for how long a discovery pays; `mixture`: the belief of all rows; `acquisition`: what a setting is
+   worth.
 7. `diagnosis`: what the weights say about drift, in words; `drift_history`: the same over time; `changes`: a log of
    abrupt changes for alarms.
 8. `policy`: the policy itself, which puts these together.

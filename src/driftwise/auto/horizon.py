@@ -1,4 +1,4 @@
-"""For how many steps a discovery pays, and the exploration bonus that just pays off."""
+"""For how many steps a discovery pays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from driftwise.auto.rows import Row
 from driftwise.gp.time_kernels import TimeKernel
-from driftwise.lean.extent import SHORTEST, STABLE, break_even_width
+from driftwise.lean.extent import SHORTEST, STABLE
 
 
 @lru_cache(maxsize=512)
@@ -17,11 +17,11 @@ def _correlated_steps(time: TimeKernel, steps: int) -> float:
     return float(time(np.zeros(1), np.arange(1.0, steps + 1)).sum())
 
 
-def bonus(row: Row, age: int) -> float:
-    """The factor of σ at which exploring just pays, if the row's first reading was `age` numbers ago.
+def horizon(row: Row, age: int) -> float:
+    """The steps for which a discovery pays, if the row's first reading was `age` numbers ago.
 
-    A discovery pays for Σρ(τ) steps: over STABLE of them, or over as many as the row's function has lasted. A world
-    that changed abruptly will change again: after a restart it is as many as there were before it, if these are fewer.
+    They are Σρ(τ) over STABLE steps, or over as many as the row's function has lasted. A world that changed abruptly
+    will change again: after a restart it is as many as there were before it, if these are fewer.
     """
     ahead = max(age, min(row.since - 1, STABLE) if row.since else STABLE)
-    return break_even_width(max(_correlated_steps(row.time, ahead), SHORTEST))
+    return max(_correlated_steps(row.time, ahead), SHORTEST)

@@ -23,12 +23,13 @@ from scipy.special import stdtr
 from driftwise.auto.data import Observations
 from driftwise.auto.far import place_rate
 from driftwise.auto.follow import covariances
-from driftwise.auto.horizon import bonus
+from driftwise.auto.horizon import horizon
 from driftwise.auto.rows import Row
 from driftwise.auto.sheaf import Sheaf
 from driftwise.auto.window import SHIFT, Readings, in_time
 from driftwise.gp.kernels import Kernel
 from driftwise.gp.linalg import cholesky, extend_inverse_lower, invert_lower, times_lower
+from driftwise.gp.noise import LEAST
 from driftwise.gp.slopes import weighted_gradient
 from driftwise.records import Array, Point
 
@@ -55,7 +56,7 @@ class Predictors:
     level: Array  # v k_h(now, t_s), the same
     level_variance: Array  # (E,)
     W: Array  # (E, n, n)
-    bonus: Array  # (E,)
+    horizon: Array  # H: (E,)
 
     def heaviest(self, count: int) -> Predictors:
         parts = {each.name: getattr(self, each.name)[:count] for each in fields(self) if each.name != "kernels"}
@@ -87,6 +88,7 @@ class Mixture:
     weights: Array  # (R, w), heaviest rows first
     now: float
     pending: tuple[Point, ...] = ()
+    exact: int = 0  # so many of the last pending settings are known exactly
     jitter: float = 0.0
 
     def __len__(self) -> int:
@@ -112,6 +114,10 @@ class Mixture:
     def imagine(self, points: Sequence[Point]) -> Mixture:
         """As if the pending `points` had been answered now, at each row's mean: σ shrinks, μ stays."""
         return replace(self, pending=(*self.pending, *map(tuple, points)))
+
+    def given(self, x: Array) -> Mixture:
+        """As if the function were known to be each row's mean at x."""
+        return replace(self.imagine([tuple(x.tolist())]), exact=self.exact + 1)
 
     def long_ago(self) -> Mixture:
         """The belief, now, about the time of the oldest reading, of the rows that use it."""
@@ -166,7 +172,7 @@ class Mixture:
             freedom = seen.predictors.freedom[:, None, None]
             wide = np.sqrt(freedom / np.maximum(freedom - 2, 0.5))
             for node, part in zip(NODES, PARTS, strict=True):
-                value, slope = self.valued(seen.mean + node * wide * seen.std)
+                value, slope = self._value(seen.mean + node * wide * seen.std)
                 weight = part * seen.weight
                 total += (weight * value).sum(axis=(0, 1))
                 squares += (weight * value * value).sum(axis=(0, 1))
@@ -231,7 +237,7 @@ class Mixture:
 
     # --- machinery ----------------------------------------------------------------------------------------------
 
-    def valued(self, t: Array) -> tuple[Array, Array]:
+    def _value(self, t: Array) -> tuple[Array, Array]:
         """Targets (E, w, m) as standardised rewards, and the slopes."""
         each = [warp.value(t[:, w]) for w, warp in enumerate(self.window.warps)]
         return np.stack([v for v, _ in each], axis=1), np.stack([s for _, s in each], axis=1)
@@ -299,7 +305,7 @@ class Mixture:
             level=level * alive,
             level_variance=variance,
             W=self._imagined(window) if self.pending else self.W,
-            bonus=np.array([bonus(row, age) for row, age in zip(rows, ages, strict=True)]),
+            horizon=np.array([horizon(row, age) for row, age in zip(rows, ages, strict=True)]),
         )
 
     def _imagined(self, window: Readings) -> Array:
@@ -308,7 +314,8 @@ class Mixture:
         A = covariances(self.sheaf.table, window, self.rows, n)
         for i, (row, old, new) in enumerate(zip(self.rows, self.W, A, strict=True)):
             V = new[:, :n] @ old.T
-            C, _ = cholesky(new[:, n:] - V @ V.T, np.full(len(new), row.noise))
+            noise = np.where(np.arange(len(new)) < len(new) - self.exact, row.noise, LEAST)
+            C, _ = cholesky(new[:, n:] - V @ V.T, noise)
             W[i] = extend_inverse_lower(old, V, invert_lower(C))
         return W
 

@@ -29,18 +29,20 @@ from driftwise.rng import Stream, generator
 from driftwise.spaces import Box, Choice, Joint, Space, as_space
 from driftwise.spaces.equals import AnyOfEquals, in_no_order
 from driftwise.spaces.local import Nearness, nearby
+from driftwise.spaces.restricted import may, with_fixed
 
 BLOCK = 16  # numbers between two searches
 LAG = 8  # numbers after which a search that was begun is in use
 SPREAD = 6  # numbers over which it is spread: fewer, since it may take a little longer than the one before
 FEW = 24  # observations up to which there is a search after each
 SEVERAL = 5  # dimensions from which on there is a first design
+KNOWN = 64  # readings among which the best so far is looked for
 COORDINATES = 64  # up to which parameters have length scales of their own
 MATERN, SMOOTH, ROUGH = (0.15, 0.35, 0.8), (0.25, 0.5), (0.6, 2.0)  # length scales in up to two dimensions
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
 SCALES = (15.0, 40.0, 120.0)  # of smooth drift, in typical gaps
 LEVEL = 0.6  # variance of the function's constant level, relative to the signal's
-WIDTH = 0.65  # of the break-even width, where the scale of rewards is learned: what is said is cautious already
+WIDTH = 0.7  # where the scale of rewards is learned: what is said of it is cautious already
 NOISES = (1e-5, 3e-4, 0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
 
 
@@ -89,7 +91,7 @@ class AutoState:
 
 @dataclass(frozen=True)
 class Auto:
-    """x_t = argmax of an optimistic forecast by the rows of a table, weighted by how well they predicted."""
+    """x_t = argmax of what a setting is worth by the rows of a table, weighted by how well they predicted."""
 
     name: ClassVar[str] = "auto"
     restrictable: ClassVar[bool] = True
@@ -134,7 +136,7 @@ class Auto:
         *,
         known_kernel: Annotated[Kernel | None, "covariance of the rewards, if you know it"] = None,
         history: Annotated[Any, "what all candidates gave before: rows of times, or a dict of columns by label"] = None,
-        width: Annotated[float | None, "exploration bonus, as a multiple of the one that just pays off"] = None,
+        width: Annotated[float | None, "factor of the forecast's standard deviation when settings are chosen"] = None,
         window: Annotated[int, "number of observations that experts see, at most"] = 184,
         max_step: Annotated[float | None, "distance in the unit cube from the last observation, at most"] = None,
         changes: Annotated[bool, "whether experts may begin again at a change point"] = True,
@@ -192,7 +194,7 @@ class Auto:
         first = self._designed(ask)
         if first is not None:
             return self.space.argmax(Nearness(first), ask)
-        score = Acquisition(self.belief(state, ask).imagine(ask.pending), self.width)
+        score = Acquisition(self.belief(state, ask).imagine(ask.pending), self.width, _known(state, ask))
         if self.max_step is not None and len(state.memory.all):
             return nearby(score, self.space, state.memory.all.X[-1], self.max_step, ask)
         return self.space.argmax(AnyOfEquals(score, ask) if self._in_no_order else score, ask)
@@ -240,6 +242,13 @@ class Auto:
 
     def remembers(self, number: int, *, newest: int, newer: int) -> bool:
         return newer < self.memory
+
+
+def _known(state: AutoState, ask: Ask) -> Array:
+    """The last KNOWN settings that were read, as far as the ask allows them, in its context: (k, d)."""
+    X = with_fixed(ask, state.memory.all.X[-KNOWN:])
+    X = X[may(ask, X)]
+    return np.unique(X, axis=0)
 
 
 def default_kernels(space: Space) -> tuple[Kernel, ...]:
