@@ -1,9 +1,13 @@
 """Warps: slopes against differences, inverses, straight lines beyond what was seen, and robust units."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from driftwise.auto.warps import Standard, robust, warps_of
+from driftwise.auto.window import Readings
+from worlds import observations
 
 RNG = np.random.default_rng(0)
 POSITIVE = np.exp(RNG.standard_normal(40)) + 0.1
@@ -96,3 +100,17 @@ def test_rewards_of_any_size_have_finite_warps(scale):
             t, slopes = warp.targets(y)
             v, dv = warp.value(np.linspace(-20, 20, 9))
             assert all(np.isfinite(found).all() for found in (t, slopes, v, dv))
+
+
+def test_readings_beyond_those_of_the_search_are_carried_back_as_they_are():
+    """A straight line there would misstate what was read itself, until the next search."""
+    rng = np.random.default_rng(2)
+    data = observations(30, lowest=0.5)
+    later = replace(data.only(np.array([29])), y=np.array([40.0]))
+    window = Readings.of(data.only(np.arange(29)), None)
+    for warp, further in zip(window.warps, window.followed_by(later).warps, strict=True):
+        y = np.array([40.0, float(rng.uniform(3.0, 39.0))])
+        v, slope = further.value(further.targets(y)[0])
+        np.testing.assert_allclose(v, window.units.standard(y), rtol=1e-9)
+        assert (slope > 0).all()
+        assert further.high >= warp.high

@@ -65,6 +65,11 @@ class Warp:
         u, log_slope = self._warped(y)
         return (u - self.middle) / self.spread, log_slope - np.log(self.spread)
 
+    def reaching(self, y: Array) -> Warp:
+        """The same, with these rewards among those that were seen."""
+        t, _ = self.targets(y)
+        return replace(self, low=min(self.low, float(t.min())), high=max(self.high, float(t.max())))
+
     def _warped(self, y: Array) -> tuple[Array, Array]:
         v = self.units.standard(y)
         return v, np.full(len(v), -np.log(self.units.scale))

@@ -38,8 +38,9 @@ class Readings:
         return len(self.data)
 
     def followed_by(self, later: Observations) -> Readings:
-        """With further readings, on the same warps."""
-        return replace(self, data=self.data.followed_by(later))
+        """With further readings, on the same warps, which now reach to these."""
+        warps = tuple(warp.reaching(later.y) for warp in self.warps)
+        return replace(self, data=self.data.followed_by(later), warps=warps)
 
     @cached_property
     def _warped(self) -> tuple[Array, Array]:

@@ -80,7 +80,7 @@ class Units(NamedTuple):
     def of(cls, bank: LeanBank, held: WindowSlots, origin: Array) -> Units:
         """Averages over places: observations at one place count as one together, and the prior as `strength` places.
 
-        The scale is an upper confidence bound, as that of `auto`: a few places with low rewards do not
+        The scale is an upper confidence bound: a few places with low rewards do not
         show that the others are low.
         """
         strength, spread, level = bank.prior.strength, bank.prior.scale, bank.prior.location - origin
