@@ -59,7 +59,7 @@ VARIANTS: Mapping[str, Callable[[Auto], Auto]] = {
     "no learned kernel: Matérn, .35": one_kernel,
     "one noise, .03": lambda auto: replace(auto, noises=(0.03,)),
     "one row: Matérn .35, ε = .01, noise .03": one_row,
-    "c = 1 in place of .7": lambda auto: replace(auto, width=1.0),
+    "c = 1 in place of .8": lambda auto: replace(auto, width=1.0),
 }
 
 

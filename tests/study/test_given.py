@@ -138,7 +138,7 @@ def filled(path, **options):
 @pytest.mark.parametrize(
     ("options", "module", "default", "value", "told"),
     [
-        ({}, auto, "WIDTH", 0.5, "made with width=0.7; the default is now 0.5"),
+        ({}, auto, "WIDTH", 0.5, "made with width=0.8; the default is now 0.5"),
         ({"policy": "sw-gp-ucb"}, setup, "LENGTH", 200, "made with window=60; the default is now 200"),
         ({"policy": "sw-gp-ucb", "width": 3.0}, setup, "LENGTH", 200, "made with window=60; the default is now 200"),
     ],

@@ -42,7 +42,7 @@ MATERN, SMOOTH, ROUGH = (0.15, 0.35, 0.8), (0.25, 0.5), (0.6, 2.0)  # length sca
 EPSILONS = (0.0, 0.003, 0.01, 0.03, 0.1)  # drift per typical gap between observations
 SCALES = (15.0, 40.0, 120.0)  # of smooth drift, in typical gaps
 LEVEL = 0.6  # variance of the function's constant level, relative to the signal's
-WIDTH = 0.7  # where the scale of rewards is learned: what is said of it is cautious already
+WIDTH = 0.8  # where the scale of rewards is learned: what is said of it is cautious already
 NOISES = (1e-5, 3e-4, 0.003, 0.01, 0.03, 0.1, 0.3)  # variances, relative to the signal's
 
 
