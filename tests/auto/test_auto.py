@@ -78,7 +78,7 @@ def test_after_one_wild_reward_it_looks_again_and_believes_what_it_did(size):
         made.belief(wild, Ask(44, 44.0)).predict(LINE.points),
         strict=True,
     ):
-        np.testing.assert_allclose(after, before, atol=0.25)  # that it is the function's is possible from now on
+        np.testing.assert_allclose(after, before, atol=0.35)  # that it is the function's is possible from now on
 
 
 def test_outliers_do_not_blind_it():
