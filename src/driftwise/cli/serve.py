@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import Field, fields
-from typing import Annotated, Any, Literal, get_type_hints
+from enum import StrEnum
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -12,12 +13,15 @@ from driftwise.cli import show
 from driftwise.errors import missing_extra
 from driftwise.service.settings import ServiceSettings
 
-Level = Annotated[
-    Literal["debug", "info", "warning", "error"], typer.Option("--log-level", help="debug, info, warning or error.")
-]
+
+class Level(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
-def serve(*, level: str = "info", **given: Any) -> None:
+def serve(*, level: Level = Level.INFO, **given: Any) -> None:
     """Serve the studies of a file or of a PostgreSQL database over HTTP.
 
     Programs of any language ask and tell, and `Study("prices", path="http://127.0.0.1:8321")` is a study as any other.
@@ -42,14 +46,15 @@ def serve(*, level: str = "info", **given: Any) -> None:
     settings = ServiceSettings(**taken)
     scheme = "https" if settings.certificate else "http"
     said = f"Serving {settings.shown} at {scheme}://{settings.host}:{settings.port}. Ctrl-C stops."
-    run.serve(settings, level=level, begins=lambda: show.say(said))
+    run.serve(settings, level=level.value, begins=lambda: show.say(said))
 
 
 def _options() -> list[inspect.Parameter]:
     """One for each setting, whose only definition is `ServiceSettings`."""
     hints: dict[str, Any] = get_type_hints(ServiceSettings)
     made = [_option(each, hints[each.name]) for each in fields(ServiceSettings)]
-    return [*made, inspect.Parameter("level", inspect.Parameter.KEYWORD_ONLY, default="info", annotation=Level)]
+    said = Annotated[Level, typer.Option("--log-level", help="debug, info, warning or error.")]
+    return [*made, inspect.Parameter("level", inspect.Parameter.KEYWORD_ONLY, default=Level.INFO, annotation=said)]
 
 
 def _option(each: Field[Any], kind: Any) -> inspect.Parameter:
