@@ -76,3 +76,6 @@ class _Kept(sqlite3.Connection):
     """The connection is the database. SQLAlchemy closes one in whose statement an interrupt came."""
 
     def close(self) -> None: ...
+
+    def __del__(self) -> None:
+        super().close()
