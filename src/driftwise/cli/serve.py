@@ -14,14 +14,14 @@ from driftwise.errors import missing_extra
 from driftwise.service.settings import ServiceSettings
 
 
-class Level(StrEnum):
+class LogLevel(StrEnum):
     DEBUG = "debug"
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
 
 
-def serve(*, level: Level = Level.INFO, **given: Any) -> None:
+def serve(*, level: LogLevel = LogLevel.INFO, **given: Any) -> None:
     """Serve the studies of a file or of a PostgreSQL database over HTTP.
 
     Programs of any language ask and tell, and `Study("prices", path="http://127.0.0.1:8321")` is a study as any other.
@@ -53,8 +53,8 @@ def _options() -> list[inspect.Parameter]:
     """One for each setting, whose only definition is `ServiceSettings`."""
     hints: dict[str, Any] = get_type_hints(ServiceSettings)
     made = [_option(each, hints[each.name]) for each in fields(ServiceSettings)]
-    said = Annotated[Level, typer.Option("--log-level", help="debug, info, warning or error.")]
-    return [*made, inspect.Parameter("level", inspect.Parameter.KEYWORD_ONLY, default=Level.INFO, annotation=said)]
+    said = Annotated[LogLevel, typer.Option("--log-level", help="debug, info, warning or error.")]
+    return [*made, inspect.Parameter("level", inspect.Parameter.KEYWORD_ONLY, default=LogLevel.INFO, annotation=said)]
 
 
 def _option(each: Field[Any], kind: Any) -> inspect.Parameter:
